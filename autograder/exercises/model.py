@@ -1,0 +1,118 @@
+"""What an exercise is, as data. No exercise of its own lives here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The arguments of one launch or call.
+
+    ``arrays`` are named in the order of the kernel's array parameters (inputs and outputs, outputs
+    filled with NaN); ``scalars`` follow them. For a host exercise only ``scalars`` is used.
+    """
+
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    scalars: dict[str, int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One launch that a check makes.
+
+    ``name`` is unique in its check and stable ("ragged n=257"); cases of one ``group`` earn their
+    points together; ``reason`` says in a sentence why the case is there; ``make(seed)`` gives the
+    same inputs for the same seed; ``hidden`` cases run in grading only.
+    """
+
+    name: str
+    group: str
+    reason: str
+    make: Callable[[int], Inputs]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Global traffic allowed, per array, in multiples of the array's own size.
+
+    ``loads={"X": 2}`` allows X to be read twice over, ``stores={"Y": 1}`` written once; an array
+    that is not named may not be touched that way. With ``coalesced`` the sectors of each array may
+    not pass the fewest that those bytes need when every warp reads whole rows in order; the exact
+    figure is ``rows x sectors of a row`` and allows each row's own misalignment.
+    """
+
+    loads: dict[str, float] = field(default_factory=dict)
+    stores: dict[str, float] = field(default_factory=dict)
+    coalesced: bool = True
+
+
+@dataclass(frozen=True)
+class Check:
+    """One graded check: ``name`` is "values", "rescale", "traffic", "safety" or "answer"."""
+
+    name: str
+    points: float
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True)
+class NamedBug:
+    """A wrong kernel that people really write.
+
+    ``text`` is a complete kernel module (imports, constants, device functions, the kernel under the
+    exercise's own name); ``checks`` are the names of exactly the checks that it fails; ``title`` is
+    the short name ("d not rescaled"); ``explain`` is one or two plain sentences: the mistake and
+    where to look.
+    """
+
+    id: str
+    title: str
+    explain: str
+    text: str
+    checks: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A right kernel in one style; ``text`` as in :class:`NamedBug`."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise of a lab.
+
+    ``id`` is "lab2.online_softmax_tiled"; ``kind`` is "kernel" or "host"; ``name`` is the name that
+    the student's kernel or function must have; ``parameters`` are its parameter names (for messages,
+    a student's own names are accepted); ``launch(inputs)`` gives ``(grid, block)``;
+    ``reference(inputs)`` gives each output array in float64 (or the right answer of a host exercise);
+    ``outputs`` names the arrays that the kernel must fill, all others must stay as they were.
+    """
+
+    id: str
+    lab: str  # "lab2_online_softmax"
+    kind: str
+    name: str
+    title: str
+    parameters: tuple[str, ...]
+    outputs: tuple[str, ...]
+    launch: Callable[[Inputs], tuple[tuple[int, ...], tuple[int, ...]]] | None
+    reference: Callable[[Inputs], dict[str, np.ndarray] | float | int | str]
+    budget: Budget | None
+    checks: tuple[Check, ...]
+    bugs: tuple[NamedBug, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    read: str = ""  # where to read about it: "lesson 02, section 'Order matters'"
+
+    def check(self, name: str) -> Check:
+        """The check called ``name``. Raises KeyError when there is none."""
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise KeyError(f"{self.id} has no check {name!r}")

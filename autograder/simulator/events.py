@@ -1,0 +1,133 @@
+"""From the threads' logs to arrays: which access belongs to which warp request.
+
+The lanes of a warp that execute the same source instruction in the same round of every loop around it
+form one request, as they would after a GPU has reconverged. Loop rounds are counted from the log's own
+loop entries, so lanes that skip a round or leave a loop early do not shift the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from autograder.simulator.machine import Machine
+from autograder.simulator.sites import (
+    ADDRESS_BITS, ADDRESS_MASK, ATOMIC, BARRIER, LOOP_ENTER, LOOP_STEP, WARP,
+)
+
+_PACK_LIMIT = 1 << 62
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The memory accesses of some whole blocks; parallel int64 arrays in program order of each thread.
+
+    site: site instance; kind: LOAD, STORE or ATOMIC; address: bytes; thread: linear in its block;
+    block: linear block index; warp: number of the warp in the batch; round: the rounds of all loops
+    around the access as one number; interval: block barriers the thread had passed; sync: warp
+    operations it had passed; position: order in the thread's log.
+    """
+
+    site: np.ndarray
+    kind: np.ndarray
+    address: np.ndarray
+    thread: np.ndarray
+    block: np.ndarray
+    warp: np.ndarray
+    round: np.ndarray
+    interval: np.ndarray
+    sync: np.ndarray
+    position: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.site)
+
+    def take(self, which: np.ndarray) -> Batch:
+        """The accesses selected by a boolean or index array."""
+        return Batch(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+
+
+def gather(machine: Machine, logs: list[tuple[int, int, np.ndarray]]) -> Batch:
+    """Turn ``logs``, each (linear block, linear thread, int64 log entries), into a Batch."""
+    lengths = np.array([len(log) for _, _, log in logs], dtype=np.int64)
+    events = np.concatenate([log for _, _, log in logs]) if logs else np.empty(0, np.int64)
+    starts = np.cumsum(lengths) - lengths
+    owner = np.repeat(np.arange(len(logs)), lengths)
+    site = events >> ADDRESS_BITS
+    kinds = np.array([s.kind for s in machine.sites], dtype=np.int64)
+    kind = kinds[site] if len(site) else site
+    access = np.flatnonzero(kind <= ATOMIC)
+    blocks = np.array([b for b, _, _ in logs], dtype=np.int64)
+    threads = np.array([t for _, t, _ in logs], dtype=np.int64)
+    first_block = blocks.min() if len(blocks) else 0
+    per_block = (len(machine.threads) + 31) // 32
+    where = owner[access]
+
+    def passed(which: int) -> np.ndarray:
+        """How many events of one kind the thread had logged before each access."""
+        if not (kinds == which).any():
+            return np.zeros(len(access), np.int64)
+        counted = np.cumsum(kind == which)
+        before = np.where(starts > 0, counted[np.maximum(starts - 1, 0)], 0) if len(counted) else starts
+        return counted[access] - before[where]
+
+    return Batch(
+        site=site[access], kind=kind[access], address=(events & ADDRESS_MASK)[access],
+        thread=threads[where], block=blocks[where],
+        warp=(blocks[where] - first_block) * per_block + threads[where] // 32,
+        round=_rounds(machine, site, kind, access),
+        interval=passed(BARRIER), sync=passed(WARP), position=access - starts[where])
+
+
+def _rounds(machine: Machine, site: np.ndarray, kind: np.ndarray, access: np.ndarray) -> np.ndarray:
+    number = np.zeros(len(access), dtype=np.int64)
+    if not len(access):
+        return number
+    used = np.unique(site[kind == LOOP_STEP])
+    at = site[access]
+    size = 1
+    for step in used:  # instances are numbered from the outside in, so the order is outermost first
+        inside = np.array([step in loops for loops in machine.loops])[at]
+        if not inside.any():
+            continue
+        counted = np.cumsum(site == step)
+        # the entry of a loop is logged by the site just before its LOOP_STEP site
+        entered = (site == step - 1) & (kind == LOOP_ENTER)
+        base = np.maximum.accumulate(np.where(entered, counted, 0))
+        rounds = (counted - base)[access]
+        most = int(rounds[inside].max()) + 1
+        if size * most >= _PACK_LIMIT >> 20:
+            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+            size = int(number.max()) + 1
+        number = np.where(inside, number * most + rounds, number)
+        size *= most
+    return number
+
+
+def pack(*columns: np.ndarray) -> tuple[np.ndarray, tuple[int, ...]]:
+    """Combine non-negative int64 columns into one sortable key: (key, the size of each column)."""
+    sizes = tuple(int(c.max()) + 1 if len(c) else 1 for c in columns)
+    key = np.zeros(len(columns[0]), dtype=np.int64)
+    total = 1
+    for column, size in zip(columns, sizes):
+        total *= size
+        if total >= _PACK_LIMIT:
+            raise OverflowError("key too wide")
+        key = key * size + column
+    return key, sizes
+
+
+def unpack(key: np.ndarray, sizes: tuple[int, ...]) -> list[np.ndarray]:
+    """The columns that ``pack`` combined."""
+    columns = []
+    for size in reversed(sizes):
+        columns.append(key % size)
+        key = key // size
+    return columns[::-1]
+
+
+def compact(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Replace values by their rank: (ranks, the sorted distinct values)."""
+    values, ranks = np.unique(column, return_inverse=True)
+    return ranks.astype(np.int64), values

@@ -1,0 +1,555 @@
+"""Rewrite a kernel's Python source so that a cooperative scheduler can run and record it.
+
+The rewritten function takes the thread's context first (``__t``), and a device function then the
+number of its first site (``__b``: every call path has its own sites, as if inlined). Barriers and warp
+operations become ``yield``, so a function that has any, directly or through what it calls, is a
+generator. Array accesses become calls that log, loops log their start and each iteration, ``max``,
+``math`` and ``/`` follow the GPU. Line numbers stay those of the source, so tracebacks are right.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import math
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from autograder.simulator import gpumath, memory
+from autograder.simulator.errors import KernelError
+from autograder.simulator.intrinsics import CUDA_FUNCTIONS, KernelName
+from autograder.simulator.sites import (
+    ADDRESS_BITS, ALLOCATE, ATOMIC, BARRIER, CALL, LOAD, LOOP_ENTER, LOOP_STEP, STORE, WARP, Site,
+)
+
+BLOCK_OPERATIONS = {"syncthreads_count": "count", "syncthreads_and": "and", "syncthreads_or": "or"}
+WARP_OPERATIONS = {
+    "syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync", "any_sync",
+    "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync",
+}
+ATOMICS = {"add", "sub", "and_", "or_", "xor", "inc", "dec", "exch", "max", "min", "nanmax", "nanmin",
+           "compare_and_swap", "cas"}
+THREAD_VALUES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "laneid"}
+THREAD_CALLS = {"grid", "gridsize", "activemask", "lanemask_lt", "threadfence", "threadfence_block",
+                "threadfence_system", "nanosleep"}
+_BUILTINS = {max: gpumath.maximum, min: gpumath.minimum, int: gpumath.to_int}
+_MEMORY = {name: getattr(memory, name) for name in (
+    "load1", "load2", "load3", "load_any", "store1", "store2", "store3", "store_any")}
+
+
+@dataclass(frozen=True)
+class Template:
+    """A rewritten function, not yet bound to a launch.
+
+    ``sites`` are numbered from 0 in this function; ``calls`` maps the name that the code uses to the
+    device function it stands for; ``bound`` are further names the code needs.
+    """
+
+    name: str
+    code: CodeType
+    sites: tuple[Site, ...]
+    cooperative: bool
+    calls: dict[str, FunctionType]
+    bound: dict[str, Any] = field(default_factory=dict)
+
+
+def python_function(kernel: Any) -> FunctionType:
+    """The plain function behind a ``@cuda.jit`` object. Raises KernelError for anything else."""
+    function = getattr(kernel, "py_func", kernel)
+    if not isinstance(function, FunctionType):
+        raise KernelError(f"{kernel!r} is not a kernel; decorate a function with @cuda.jit")
+    return function
+
+
+def is_device_function(value: Any) -> bool:
+    """True for what ``@cuda.jit`` gives (numba's simulator classes have ``fn`` and ``_device``)."""
+    return hasattr(value, "_device") and isinstance(getattr(value, "fn", None), FunctionType)
+
+
+def lookup(function: FunctionType, name: str) -> Any:
+    """What a free name of ``function`` means now. Raises KeyError when it is not defined."""
+    code = function.__code__
+    if name in code.co_freevars:
+        cell = function.__closure__[code.co_freevars.index(name)]
+        try:
+            return cell.cell_contents
+        except ValueError:
+            raise KeyError(name) from None
+    if name in function.__globals__:
+        return function.__globals__[name]
+    return vars(builtins)[name]
+
+
+_cache: dict[tuple, tuple[Template, tuple]] = {}
+_CACHE_SIZE = 256
+
+
+def template(function: FunctionType, cooperates: Callable[[FunctionType], bool]) -> Template:
+    """The rewritten form of ``function``. ``cooperates(f)`` says whether a device function that it
+    calls yields. Results are cached by code object and by what its special names stand for."""
+    code = function.__code__
+    special = []
+    for name in (*code.co_names, *code.co_freevars):
+        try:
+            value = lookup(function, name)
+        except KeyError:
+            continue
+        if is_device_function(value):
+            special.append((name, value.fn, cooperates(value.fn)))
+        elif isinstance(value, (ModuleType, type)) or callable(value):
+            special.append((name, value, None))
+    key = (code, tuple((n, id(v), c) for n, v, c in special))
+    if key in _cache:
+        return _cache[key][0]
+    made = _Rewriter(function, cooperates).run()
+    if len(_cache) >= _CACHE_SIZE:
+        _cache.pop(next(iter(_cache)), None)
+    _cache[key] = (made, tuple(special))  # keeps the objects alive, so that their ids stay theirs
+    return made
+
+
+def _source(function: FunctionType) -> ast.FunctionDef:
+    name = function.__name__
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError):
+        raise KernelError(f"the source text of `{name}` cannot be found; define it in a file or a "
+                          "notebook cell, not through exec") from None
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        raise KernelError(f"the source text of `{name}` cannot be read on its own; write the kernel "
+                          "as a plain `def`") from None
+    ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name]
+    if not found:
+        raise KernelError(f"`{name}` is not a plain `def`; a kernel cannot be a lambda or an async function")
+    return found[0]
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, function: FunctionType, cooperates: Callable[[FunctionType], bool]) -> None:
+        self.function = function
+        self.cooperates = cooperates
+        self.locals = set(function.__code__.co_varnames) | set(function.__code__.co_cellvars)
+        self.filename = function.__code__.co_filename
+        self.sites: list[Site] = []
+        self.loops: tuple[int, ...] = ()
+        self.cooperative = False
+        self.calls: dict[str, FunctionType] = {}
+        self.bound: dict[str, Any] = {}
+        self.temporaries = 0
+        self.inner = 0  # depth of comprehensions: no yield may stand in one
+
+    def run(self) -> Template:
+        node = _source(self.function)
+        name = node.name
+        body = []
+        for statement in node.body:
+            made = self.visit(statement)
+            body += made if isinstance(made, list) else [made]
+        prologue = ast.parse("__log = __t.log").body
+        for statement in prologue:
+            for part in ast.walk(statement):
+                ast.copy_location(part, node)
+        node.body = prologue + body
+        if self.cooperative and not any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(node)):
+            raise KernelError(f"`{name}` could not be rewritten")
+        node.decorator_list, node.returns = [], None
+        for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+            argument.annotation = None
+        node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
+        first = node.args.posonlyargs or node.args.args
+        first[0:0] = [ast.arg("__t"), ast.arg("__b")]
+        module = ast.fix_missing_locations(ast.Module([node], []))
+        outer = compile(module, self.filename, "exec")
+        code = next(c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == name)
+        return Template(name, code, tuple(self.sites), self.cooperative, self.calls, self.bound)
+
+    # small builders
+    def site(self, kind: int, node: ast.AST, text: str) -> int:
+        self.sites.append(Site(kind, self.function.__name__, self.filename, node.lineno,
+                               node.col_offset, text, self.loops))
+        return len(self.sites) - 1
+
+    def code(self, site: int) -> ast.expr:
+        return ast.BinOp(ast.Name("__b", ast.Load()), ast.Add(), ast.Constant(site << ADDRESS_BITS))
+
+    def call(self, function: str | ast.expr, arguments: list[ast.expr], at: ast.AST,
+             keywords: list[ast.keyword] | None = None) -> ast.Call:
+        target = ast.Name(function, ast.Load()) if isinstance(function, str) else function
+        return self.place(ast.Call(target, arguments, keywords or []), at)
+
+    def thread(self, attribute: str) -> ast.expr:
+        return ast.Attribute(ast.Name("__t", ast.Load()), attribute, ast.Load())
+
+    def place(self, made: ast.AST, at: ast.AST) -> Any:
+        for part in ast.walk(made):
+            if isinstance(part, (ast.expr, ast.stmt)) and not hasattr(part, "lineno"):
+                ast.copy_location(part, at)
+        return made
+
+    def bind(self, label: str, value: Any) -> ast.expr:
+        name = f"__{label}"
+        self.bound[name] = value
+        return ast.Name(name, ast.Load())
+
+    def log(self, site: int, at: ast.AST) -> ast.Expr:
+        return self.place(ast.Expr(self.call("__log", [self.code(site)], at)), at)
+
+    def temporary(self) -> str:
+        self.temporaries += 1
+        return f"__v{self.temporaries}"
+
+    def refuse(self, node: ast.AST, sentence: str) -> KernelError:
+        error = KernelError(f"line {node.lineno}: {sentence}")
+        error.line = node.lineno
+        return error
+
+    # what names mean
+    def resolve(self, node: ast.expr) -> tuple[bool, Any]:
+        """(True, object) for a global name or a chain of attributes of a module, else (False, None)."""
+        if isinstance(node, ast.Name):
+            if node.id in self.locals:
+                return False, None
+            try:
+                return True, lookup(self.function, node.id)
+            except KeyError:
+                return False, None
+        if isinstance(node, ast.Attribute):
+            known, base = self.resolve(node.value)
+            if not known:
+                return False, None
+            if _is_cuda(base):
+                return True, KernelName((node.attr,)) if not is_device_function(
+                    getattr(base, node.attr, None)) else getattr(base, node.attr)
+            if isinstance(base, KernelName):
+                return True, KernelName((*base.path, node.attr))
+            if isinstance(base, ModuleType):
+                if not hasattr(base, node.attr):
+                    raise self.refuse(node, f"`{ast.unparse(node)}` does not exist")
+                return True, getattr(base, node.attr)
+        return False, None
+
+    def kernel_value(self, node: ast.expr) -> ast.expr | None:
+        """The replacement of a name or an attribute that means something else on the GPU."""
+        known, value = self.resolve(node)
+        if not known:
+            return None
+        if isinstance(value, KernelName):
+            return self.cuda_value(node, value)
+        if value in _safe(_BUILTINS, value):
+            return self.place(self.bind(value.__name__, _BUILTINS[value]), node)
+        if callable(value) and getattr(math, getattr(value, "__name__", ""), None) is value:
+            name = value.__name__
+            if name not in gpumath.FUNCTIONS:
+                raise self.refuse(node, f"`math.{name}` is not available inside a GPU kernel")
+            return self.place(self.bind(f"math_{name}", gpumath.FUNCTIONS[name]), node)
+        return None
+
+    def cuda_value(self, node: ast.expr, name: KernelName) -> ast.expr | None:
+        head = name.path[0]
+        if head in THREAD_VALUES:
+            made: ast.expr = self.thread(head)
+            for attribute in name.path[1:]:
+                made = ast.Attribute(made, attribute, ast.Load())
+            return self.place(made, node)
+        if head == "warpsize":
+            return self.place(ast.Constant(32), node)
+        if name.dotted in CUDA_FUNCTIONS:
+            return self.place(self.bind("cuda_" + name.dotted.replace(".", "_"),
+                                        CUDA_FUNCTIONS[name.dotted]), node)
+        stock: Any = sys.modules["numba.cuda"]
+        for part in name.path:
+            stock = getattr(stock, part, None)
+        if stock is None or isinstance(stock, KernelName):
+            raise self.refuse(node, f"`cuda.{name.dotted}` is not available in the simulator")
+        return self.place(self.bind("stock_" + name.dotted.replace(".", "_"), stock), node)
+
+    # expressions
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if isinstance(node.ctx, ast.Load):
+            return self.kernel_value(node) or node
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if isinstance(node.ctx, ast.Load):
+            made = self.kernel_value(node)
+            if made is not None:
+                return made
+            known, _ = self.resolve(node)
+            if known:
+                return node
+        return self.generic_visit(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        for kind, name, function in ((ast.Div, "divide", gpumath.divide), (ast.Pow, "power", gpumath.power)):
+            if isinstance(node.op, kind):
+                self.bound[f"__{name}"] = function
+                return self.call(f"__{name}", [node.left, node.right], node)
+        return node
+
+    def _comprehension(self, node: ast.expr) -> ast.expr:
+        self.inner += 1
+        self.generic_visit(node)
+        self.inner -= 1
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
+        return node  # a nested function runs as it is; its array accesses are checked, not recorded
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        return node
+
+    def index(self, node: ast.expr) -> list[ast.expr] | ast.expr:
+        """The visited index: a list of plain parts, or one expression when a slice is among them."""
+        parts = node.elts if isinstance(node, ast.Tuple) else [node]
+        if any(isinstance(p, (ast.Slice, ast.Starred)) for p in parts):
+            made = [self.slice(p) if isinstance(p, ast.Slice) else self.visit(p) for p in parts]
+            return made[0] if not isinstance(node, ast.Tuple) else self.place(
+                ast.Tuple(made, ast.Load()), node)
+        return [self.visit(p) for p in parts]
+
+    def slice(self, node: ast.Slice) -> ast.expr:
+        self.bound["__slice"] = slice
+        none = ast.Constant(None)
+        ends = [self.visit(e) if e is not None else none for e in (node.lower, node.upper, node.step)]
+        return self.call("__slice", ends, node)
+
+    def access(self, verb: str, base: ast.expr, index: list[ast.expr] | ast.expr,
+               value: list[ast.expr], site: int, at: ast.AST) -> ast.Call:
+        if isinstance(index, list) and 1 <= len(index) <= 3:
+            name, parts = f"{verb}{len(index)}", index
+        else:
+            name = f"{verb}_any"
+            parts = [ast.Tuple(index, ast.Load()) if isinstance(index, list) else index]
+        self.bound[f"__{name}"] = _MEMORY[name]
+        log = ast.Name("__log", ast.Load())
+        return self.call(f"__{name}", [base, *parts, *value, self.code(site), log], at)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides"):
+            return self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            raise self.refuse(node, "an array element cannot stand here; assign it in a statement of its own")
+        text = ast.unparse(node.value)
+        base, index = self.visit(node.value), self.index(node.slice)
+        return self.access("load", base, index, [], self.site(LOAD, node, text), node)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        known, target = self.resolve(node.func)
+        if known and isinstance(target, KernelName):
+            made = self.cuda_call(node, target)
+            if made is not None:
+                return made
+        if known and is_device_function(target):
+            return self.device_call(node, target.fn)
+        if known and _is_cast(target):
+            self.generic_visit(node)
+            node.func = self.place(self.bind(f"cast_{_dtype_name(target)}", _cast(target)), node)
+            return node
+        return self.generic_visit(node)
+
+    def arguments(self, node: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:
+        return ([self.visit(a) for a in node.args],
+                [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords])
+
+    def suspend(self, node: ast.AST, value: ast.expr) -> ast.expr:
+        if self.inner:
+            raise self.refuse(node, "a barrier or warp operation cannot stand in a comprehension")
+        self.cooperative = True
+        return self.place(ast.Yield(value), node)
+
+    def cuda_call(self, node: ast.Call, name: KernelName) -> ast.expr | None:
+        dotted, head = name.dotted, name.path[0]
+        if dotted == "syncthreads":
+            return self.suspend(node, self.code(self.site(BARRIER, node, dotted)))
+        if dotted in BLOCK_OPERATIONS or dotted in WARP_OPERATIONS:
+            arguments, keywords = self.arguments(node)
+            kind = BARRIER if dotted in BLOCK_OPERATIONS else WARP
+            packed = self.call(self.bind(f"pack_{dotted}", _packers[dotted]), arguments, node, keywords)
+            return self.suspend(node, ast.Tuple([self.code(self.site(kind, node, dotted)), packed], ast.Load()))
+        if dotted in ("shared.array", "local.array"):
+            arguments, keywords = self.arguments(node)
+            site = self.site(ALLOCATE, node, dotted)
+            where = [self.code(site), ast.Constant(site)] if head == "shared" else [self.code(site)]
+            owner = [self.bind("function", self.function.__code__)] if head == "shared" else []
+            return self.call(self.thread(f"{head}_array"), [*owner, *where, *arguments], node, keywords)
+        if dotted == "const.array_like":
+            arguments, _ = self.arguments(node)
+            return self.call(self.thread("const_array"), arguments, node)
+        if head == "atomic" and len(name.path) == 2:
+            if name.path[1] not in ATOMICS:
+                raise self.refuse(node, f"`cuda.{dotted}` does not exist")
+            text = ast.unparse(node.args[0]) if node.args else "?"
+            arguments, keywords = self.arguments(node)
+            code = self.code(self.site(ATOMIC, node, text))
+            return self.call(self.thread(f"atomic_{name.path[1]}"), [code, *arguments], node, keywords)
+        if head in THREAD_CALLS and len(name.path) == 1:
+            arguments, keywords = self.arguments(node)
+            return self.call(self.thread(head), arguments, node, keywords)
+        return None
+
+    def device_call(self, node: ast.Call, target: FunctionType) -> ast.expr:
+        arguments, keywords = self.arguments(node)
+        label = next((k for k, f in self.calls.items() if f is target), f"__d{len(self.calls)}")
+        self.calls[label] = target
+        site = self.site(CALL, node, target.__name__)
+        base = self.call(self.thread("enter"), [self.code(site), ast.Constant(label)], node)
+        made = self.call(label, [ast.Name("__t", ast.Load()), base, *arguments], node, keywords)
+        if not self.cooperates(target):
+            return made
+        if self.inner:
+            raise self.refuse(node, f"`{target.__name__}` has a barrier and cannot stand in a comprehension")
+        self.cooperative = True
+        return self.place(ast.YieldFrom(made), node)
+
+    # statements
+    def store(self, target: ast.Subscript, value: ast.expr, at: ast.AST) -> ast.stmt:
+        text = ast.unparse(target.value)
+        base, index = self.visit(target.value), self.index(target.slice)
+        made = self.access("store", base, index, [value], self.site(STORE, target, text), at)
+        return self.place(ast.Expr(made), at)
+
+    def assign(self, target: ast.expr, value: ast.expr, at: ast.AST) -> list[ast.stmt]:
+        if isinstance(target, ast.Subscript):
+            return [self.store(target, value, at)]
+        if isinstance(target, (ast.Tuple, ast.List)) and any(
+                isinstance(n, ast.Subscript) for n in ast.walk(target)):
+            later, names = [], []
+            for part in target.elts:
+                name = self.temporary()
+                names.append(ast.Name(name, ast.Store()))
+                later += self.assign(part, ast.Name(name, ast.Load()), at)
+            return [self.place(ast.Assign([ast.Tuple(names, ast.Store())], value), at),
+                    *[self.place(s, at) for s in later]]
+        return [self.place(ast.Assign([self.visit(target)], value), at)]
+
+    def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
+        value = self.visit(node.value)
+        if len(node.targets) == 1:
+            return self.assign(node.targets[0], value, node)
+        name = self.temporary()
+        made = [self.place(ast.Assign([ast.Name(name, ast.Store())], value), node)]
+        for target in node.targets:
+            made += self.assign(target, ast.Name(name, ast.Load()), node)
+        return made
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt] | ast.stmt:
+        if node.value is None:
+            return self.place(ast.Pass(), node)
+        return self.assign(node.target, self.visit(node.value), node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt] | ast.stmt:
+        target = node.target
+        if not isinstance(target, ast.Subscript):
+            if isinstance(node.op, (ast.Div, ast.Pow)) and isinstance(target, ast.Name):
+                load = self.place(ast.Name(target.id, ast.Load()), target)
+                both = self.visit_BinOp(self.place(ast.BinOp(load, node.op, node.value), node))
+                return self.place(ast.Assign([target], both), node)
+            return self.generic_visit(node)
+        text = ast.unparse(target.value)
+        base, index = self.visit(target.value), self.index(target.slice)
+        parts = index if isinstance(index, list) else [index]
+        names = [self.temporary() for _ in range(1 + len(parts))]
+        before = [self.place(ast.Assign([ast.Name(n, ast.Store())], e), node)
+                  for n, e in zip(names, [base, *parts])]
+        loads = [ast.Name(n, ast.Load()) for n in names]
+        again: Any = loads[1:] if isinstance(index, list) else loads[1]
+        old = self.access("load", loads[0], again, [], self.site(LOAD, target, text), node)
+        # the right side is visited after the load's site exists, so sites keep program order
+        new = self.place(ast.BinOp(old, node.op, self.visit(node.value)), node)
+        for kind, name, function in ((ast.Div, "divide", gpumath.divide), (ast.Pow, "power", gpumath.power)):
+            if isinstance(node.op, kind):
+                self.bound[f"__{name}"] = function
+                new = self.call(f"__{name}", [new.left, new.right], node)
+        loads = [ast.Name(n, ast.Load()) for n in names]
+        again = loads[1:] if isinstance(index, list) else loads[1]
+        made = self.access("store", loads[0], again, [new], self.site(STORE, target, text), node)
+        return [*before, self.place(ast.Expr(made), node)]
+
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        if any(isinstance(n, ast.Subscript) for n in ast.walk(node.target)):
+            raise self.refuse(node, "a loop cannot count in an array element; use a plain variable")
+        iterable = self.visit(node.iter)
+        enter, step = self.site(LOOP_ENTER, node, "for"), self.site(LOOP_STEP, node, "for")
+        watched = self.call(self.thread("loop"), [iterable, self.code(step)], node)
+        body = self.inside(step, node.body)
+        loop = ast.For(node.target, watched, [self.log(step, node), *body],
+                       [s for part in node.orelse for s in _many(self.visit(part))])
+        return [self.log(enter, node), self.place(loop, node)]
+
+    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+        enter, step = self.site(LOOP_ENTER, node, "while"), self.site(LOOP_STEP, node, "while")
+        outer, self.loops = self.loops, (*self.loops, step)
+        test = self.visit(node.test)
+        self.loops = outer
+        tick = ast.Expr(self.call(self.thread("tick"), [self.code(step)], node))
+        loop = ast.While(test, [self.place(tick, node), *self.inside(step, node.body)],
+                         [s for part in node.orelse for s in _many(self.visit(part))])
+        return [self.log(enter, node), self.place(loop, node)]
+
+    def inside(self, step: int, body: list[ast.stmt]) -> list[ast.stmt]:
+        outer, self.loops = self.loops, (*self.loops, step)
+        made = [s for part in body for s in _many(self.visit(part))]
+        self.loops = outer
+        return made
+
+
+def _many(made: Any) -> list[ast.stmt]:
+    return made if isinstance(made, list) else [made]
+
+
+def _safe(table: dict, value: Any) -> dict:
+    try:
+        hash(value)
+    except TypeError:
+        return {}
+    return table
+
+
+def _is_cuda(value: Any) -> bool:
+    return isinstance(value, ModuleType) and value is sys.modules.get("numba.cuda")
+
+
+def _is_cast(value: Any) -> bool:
+    if isinstance(value, type):
+        return issubclass(value, np.number)
+    return type(value).__name__ in ("Float", "Integer", "IntegerLiteral") and hasattr(value, "bitwidth")
+
+
+def _dtype_name(value: Any) -> str:
+    return value.__name__ if isinstance(value, type) else str(value)
+
+
+def _cast(value: Any) -> Callable[[Any], Any]:
+    return memory.converter(np.dtype(_dtype_name(value)))
+
+
+FULL = 0xFFFFFFFF
+_packers: dict[str, Callable[..., tuple]] = {
+    "syncthreads_count": lambda predicate: ("count", predicate),
+    "syncthreads_and": lambda predicate: ("and", predicate),
+    "syncthreads_or": lambda predicate: ("or", predicate),
+    "syncwarp": lambda mask=FULL: ("syncwarp", mask, None, None),
+    "shfl_sync": lambda mask, value, src_lane: ("idx", mask, value, src_lane),
+    "shfl_up_sync": lambda mask, value, delta: ("up", mask, value, delta),
+    "shfl_down_sync": lambda mask, value, delta: ("down", mask, value, delta),
+    "shfl_xor_sync": lambda mask, value, lane_mask: ("xor", mask, value, lane_mask),
+    "all_sync": lambda mask, predicate: ("all", mask, predicate, None),
+    "any_sync": lambda mask, predicate: ("any", mask, predicate, None),
+    "eq_sync": lambda mask, predicate: ("eq", mask, predicate, None),
+    "ballot_sync": lambda mask, predicate: ("ballot", mask, predicate, None),
+    "match_any_sync": lambda mask, value: ("match_any", mask, value, None),
+    "match_all_sync": lambda mask, value: ("match_all", mask, value, None),
+}

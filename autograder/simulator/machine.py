@@ -1,0 +1,224 @@
+"""One launch while it runs: the bound kernel, its memory, its sites, its step count and its findings."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from types import CodeType, FunctionType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autograder.simulator.errors import KernelError, LaunchError, MemoryFault, StepLimit
+from autograder.simulator.findings import FindingList, describe_access
+from autograder.simulator.instrument import Template, template
+from autograder.simulator.memory import DeviceArray, Memory, block_size_problem, poison
+from autograder.simulator.sites import ADDRESS_BITS, LOOP_STEP, MAX_SITES, SHARED_BASE, Site
+from autograder.simulator.thread import Thread
+from autograder.simulator.trace import Place
+
+SHARED_LIMIT = 48 * 1024
+NO_LIMIT = 1 << 62
+
+
+class Machine:
+    """State of one launch. ``sites`` are site instances: one per site and call path; ``loops[i]``
+    are the instance numbers of the loops around instance i, outermost first."""
+
+    def __init__(self, function: FunctionType, grid: tuple[int, int, int], block: tuple[int, int, int],
+                 *, record: bool, step_limit: int | None, stop_at_first: bool, dynamic_shared: int) -> None:
+        self.grid, self.block = grid, block
+        self.record = record
+        self.stop_at_first = stop_at_first
+        self.steps = 0
+        self.step_limit = NO_LIMIT if step_limit is None else step_limit
+        self.barriers = 0
+        self.current: Thread | None = None
+        self.findings = FindingList()
+        self.memory = Memory(self.fault)
+        self.sites: list[Site] = []
+        self.loops: list[tuple[int, ...]] = []
+        self._instances: dict[tuple[int, str], int] = {}
+        self._depth: dict[int, int] = {}
+        self._functions: dict[FunctionType, tuple[Template, FunctionType]] = {}
+        self._labels: dict[tuple[int, str], FunctionType] = {}
+        self._owners: list[FunctionType] = []
+        self._shared: dict[tuple[CodeType, int], DeviceArray] = {}
+        self._shared_top = 0
+        self.dynamic_shared = dynamic_shared
+        self._dynamic: dict[np.dtype, DeviceArray] = {}
+        self.threads: list[Thread] = []
+        self._cooperates: dict[FunctionType, bool] = {}
+        made, self.kernel = self._bind(function)
+        self.cooperative = made.cooperative
+        self._instantiate(function, made, ())
+
+    # binding rewritten functions to this launch
+    def cooperates(self, function: FunctionType) -> bool:
+        """Whether a device function has a barrier or warp operation, itself or through others."""
+        known = self._cooperates.get(function)
+        if known is None:
+            self._cooperates[function] = True  # a recursive call must be assumed to yield
+            known = self._cooperates[function] = template(function, self.cooperates).cooperative
+        return known
+
+    def _bind(self, function: FunctionType) -> tuple[Template, FunctionType]:
+        if function in self._functions:
+            return self._functions[function]
+        made = template(function, self.cooperates)
+        names = dict(function.__globals__)
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            try:
+                names[name] = cell.cell_contents
+            except ValueError:
+                pass  # not assigned yet: using it raises NameError as it should
+        names.update(made.bound)
+        bound = FunctionType(made.code, names, function.__name__, function.__defaults__)
+        bound.__kwdefaults__ = function.__kwdefaults__
+        self._functions[function] = (made, bound)
+        for label, callee in made.calls.items():
+            names[label] = self._bind(callee)[1]
+        return made, bound
+
+    def _instantiate(self, function: FunctionType, made: Template, around: tuple[int, ...]) -> int:
+        base = len(self.sites)
+        if base + len(made.sites) > MAX_SITES:
+            raise KernelError("the kernel has too many call paths to simulate")
+        self.sites += made.sites
+        self.loops += [(*around, *(base + n for n in site.loops)) for site in made.sites]
+        self._owners += [function] * len(made.sites)
+        return base
+
+    def enter(self, thread: Thread, code: int, label: str) -> int:
+        """The packed number of the callee's first site on this call path."""
+        key = (code, label)
+        base = self._instances.get(key)
+        if base is None:
+            site = code >> ADDRESS_BITS
+            depth = self._depth.get(site, 0) + 1
+            if depth > 64:
+                raise KernelError("a device function calls itself; recursion is not available on the GPU here")
+            callee = self._functions[self._owners[site]][0].calls[label]
+            base = self._instantiate(callee, self._functions[callee][0], self.loops[site])
+            for n in range(base, len(self.sites)):
+                self._depth[n] = depth
+            self._instances[key] = base
+        return base << ADDRESS_BITS
+
+    # places and faults
+    def place(self, code: int, thread: Thread | None = None) -> Place:
+        site = self.sites[code >> ADDRESS_BITS]
+        return Place(site.function, site.filename, site.line,
+                     linecache.getline(site.filename, site.line).strip(),
+                     tuple(thread.blockIdx) if thread else None,
+                     tuple(thread.threadIdx) if thread else None)
+
+    def fault(self, a: DeviceArray, index: tuple[int, ...], code: int, store: bool) -> None:
+        """An access outside ``a``: note it, or stop the launch."""
+        place = self.place(code, self.current)
+        sentence = describe_access(place, a.allocation.name, a.allocation.space, index, tuple(a.shape), store)
+        if self.stop_at_first:
+            error = MemoryFault(sentence)
+            error.place = place
+            raise error
+        self.findings.add("memcheck", sentence, (place,), a.allocation.name, index,
+                          key=(code >> ADDRESS_BITS, a.allocation.number))
+
+    def out_of_steps(self, thread: Thread, code: int) -> NoReturn:
+        place = self.place(code, thread)
+        error = StepLimit(
+            f"line {place.line}: the kernel was stopped after {self.step_limit:,} steps, in this loop: "
+            f"`{place.text}`. A loop that never ends is the usual cause; check what changes in it.")
+        error.place = place
+        raise error
+
+    def too_large(self, space: str, nbytes: int, limit: int, code: int, thread: Thread) -> NoReturn:
+        place = self.place(code, thread)
+        error = LaunchError(f"line {place.line}: {block_size_problem(space, nbytes, limit)}")
+        error.place = place
+        raise error
+
+    # shared memory
+    def shape_of(self, shape: Any, space: str) -> tuple[int, ...]:
+        dims = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+        if not all(isinstance(n, (int, np.integer)) and n >= 0 for n in dims):
+            raise KernelError(f"cuda.{space}.array needs a shape of whole numbers, not {shape!r}")
+        return tuple(int(n) for n in dims)
+
+    @staticmethod
+    def dtype_of(dtype: Any) -> np.dtype:
+        try:
+            return np.dtype(dtype if isinstance(dtype, (str, type, np.dtype)) else str(dtype))
+        except TypeError:
+            try:
+                return np.dtype(getattr(dtype, "dtype", None) or _numba_dtype(dtype))
+            except Exception:
+                raise KernelError(f"{dtype!r} is not a dtype that an array in a kernel can have") from None
+
+    def array_name(self, code: int) -> str:
+        text = linecache.getline(self.sites[code >> ADDRESS_BITS].filename,
+                                 self.sites[code >> ADDRESS_BITS].line)
+        head = text.split("=")[0].strip() if "=" in text else ""
+        site = self.sites[code >> ADDRESS_BITS]
+        return head if head.isidentifier() else f"{site.text} of line {site.line}"
+
+    def shared_array(self, thread: Thread, owner: CodeType, code: int, site: int, shape: Any,
+                     dtype: Any) -> DeviceArray:
+        key = (owner, site)
+        found = self._shared.get(key)
+        if found is not None:
+            return found
+        dims, kind = self.shape_of(shape, "shared"), self.dtype_of(dtype)
+        if dims == (0,):
+            return self._dynamic_array(kind, code)
+        count = int(np.prod(dims, dtype=np.int64))
+        start = (self._shared_top + 15) // 16 * 16
+        self._shared_top = start + count * kind.itemsize
+        if self._shared_top + self.dynamic_shared > SHARED_LIMIT:
+            self.too_large("shared", self._shared_top + self.dynamic_shared, SHARED_LIMIT, code, thread)
+        owned = self.memory.allocate(self.array_name(code), "shared", kind, dims, SHARED_BASE + start,
+                                     [poison(kind)] * count)
+        made = self._shared[key] = self.memory.array(owned, dims)
+        return made
+
+    def _dynamic_array(self, kind: np.dtype, code: int) -> DeviceArray:
+        """Dynamic shared memory is one range, seen as whatever dtype is asked for."""
+        found = self._dynamic.get(kind)
+        if found is None:
+            if not self._dynamic:
+                self._raw = np.full(self.dynamic_shared, 0xFF, dtype=np.uint8)
+            flat = self._raw[: self.dynamic_shared // kind.itemsize * kind.itemsize].view(kind)
+            # placed above the static arrays' limit, so that the two cannot meet whatever comes first
+            owned = self.memory.allocate(self.array_name(code), "shared", kind, flat.shape,
+                                         SHARED_BASE + SHARED_LIMIT, flat)
+            found = self._dynamic[kind] = self.memory.array(owned, flat.shape)
+        return found
+
+    def new_block(self) -> None:
+        """Shared memory does not outlive a block: fill it with poison again."""
+        for a in self._shared.values():
+            a.data[:] = [poison(a.dtype)] * len(a.data)
+        for a in self._dynamic.values():
+            self._raw[:] = 0xFF
+        locals_start = next((n for n, a in enumerate(self.memory.allocations) if a.space == "local"), None)
+        if locals_start is not None:
+            self.memory.allocations = [a for a in self.memory.allocations if a.space != "local"]
+            for n, a in enumerate(self.memory.allocations):
+                a.number = n
+
+    def live_mask(self, warp: int) -> int:
+        return sum(1 << t.laneid for t in self.threads[warp * 32:warp * 32 + 32] if t.state != "done")
+
+    def loop_instances(self) -> list[int]:
+        return [n for n, site in enumerate(self.sites) if site.kind == LOOP_STEP]
+
+
+def _numba_dtype(dtype: Any) -> Any:
+    try:
+        from numba.cuda.np import numpy_support
+    except ImportError:
+        from numba.np import numpy_support
+    return numpy_support.as_dtype(dtype)
+
+
+__all__ = ["Machine", "SHARED_LIMIT", "Callable"]

@@ -1,0 +1,389 @@
+"""Watched memory: arrays as a kernel sees them, with bounds, addresses and a log.
+
+An :class:`Allocation` owns a flat sequence of elements and an address range; a
+:class:`DeviceArray` is a view of one (offset, shape and strides in elements). Instrumented kernels
+call ``load1``, ``store2`` … with the site's code and the thread's ``log``; code that is not
+instrumented may still index the arrays, unrecorded but bounds-checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from autograder.simulator.errors import KernelError
+from autograder.simulator.gpumath import f32, to_float32
+from autograder.simulator.sites import GLOBAL_BASE, LOCAL_BASE
+
+Log = Callable[[int], None]
+
+
+def converter(dtype: np.dtype) -> Callable[[Any], Any]:
+    """How a value is stored into an array of ``dtype``: C's conversions, never an exception for range."""
+    if dtype == np.float32:
+        return to_float32
+    scalar = dtype.type
+    if dtype.kind in "iu":
+        bits, top = dtype.itemsize * 8, 1 << (dtype.itemsize * 8 - 1)
+
+        def to_integer(value: Any) -> Any:
+            if type(value) is scalar:
+                return value
+            try:
+                whole = int(value)
+            except (ValueError, OverflowError):  # NaN or inf: a GPU gives some integer
+                return scalar(0)
+            whole &= (1 << bits) - 1
+            return scalar(whole - (1 << bits) if dtype.kind == "i" and whole >= top else whole)
+
+        return to_integer
+    return scalar
+
+
+@dataclass(eq=False, slots=True)
+class Allocation:
+    """A piece of simulated memory. ``data`` is a list of NumPy scalars, or a flat ndarray where two
+    arguments of different dtypes overlap; ``address`` is that of ``data[0]`` in bytes."""
+
+    name: str
+    space: str
+    dtype: np.dtype
+    address: int
+    data: Any
+    number: int
+    host: np.ndarray | None = None  # flat view of the caller's memory, written back after the launch
+    shape: tuple[int, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.data) * self.dtype.itemsize
+
+
+class Shape(tuple):
+    """A shape whose indices may not be negative, as in compiled kernels."""
+
+    __slots__ = ()
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, int) and k < 0:
+            raise IndexError(f"shape[{k}] is not available inside a GPU kernel; count from 0")
+        return super().__getitem__(k)
+
+
+class DeviceArray:
+    """A view of an allocation. Subclasses fix the number of dimensions for speed."""
+
+    __slots__ = ("allocation", "data", "shape", "steps", "offset", "address", "itemsize", "scalar",
+                 "convert", "n0", "n1", "n2", "s0", "s1", "s2", "memory")
+
+    def __init__(self, allocation: Allocation, memory: Memory, offset: int, shape: tuple[int, ...],
+                 steps: tuple[int, ...]) -> None:
+        self.allocation = allocation
+        self.memory = memory
+        self.data = allocation.data
+        self.offset = offset
+        self.shape = Shape(shape)
+        self.steps = steps
+        self.itemsize = allocation.dtype.itemsize
+        self.address = allocation.address
+        self.scalar = allocation.dtype.type
+        self.convert = memory.converter(allocation.dtype)
+        padded = (*shape, 0, 0, 0)
+        self.n0, self.n1, self.n2 = padded[:3]
+        stepped = (*steps, 0, 0, 0)
+        self.s0, self.s1, self.s2 = stepped[:3]
+
+    # what a kernel may ask of an array
+    @property
+    def dtype(self) -> np.dtype:
+        return self.allocation.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return tuple(s * self.itemsize for s in self.steps)
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
+
+    @property
+    def T(self) -> DeviceArray:  # noqa: N802
+        return view(self, self.offset, tuple(self.shape)[::-1], self.steps[::-1])
+
+    def transpose(self, *axes: int) -> DeviceArray:
+        order = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple) else axes
+        if not order:
+            return self.T
+        shape = tuple(self.shape)
+        return view(self, self.offset, tuple(shape[a] for a in order), tuple(self.steps[a] for a in order))
+
+    def reshape(self, *shape: Any) -> DeviceArray:
+        wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
+        if self.steps != contiguous(tuple(self.shape)):
+            raise KernelError("reshape needs an array whose elements lie side by side in C order")
+        if any(n < 0 for n in wanted) and -1 in wanted:
+            known = int(np.prod([n for n in wanted if n != -1], dtype=np.int64))
+            wanted = tuple(self.size // known if n == -1 else n for n in wanted)
+        if int(np.prod(wanted, dtype=np.int64)) != self.size:
+            raise KernelError(f"an array of shape {tuple(self.shape)} cannot be reshaped to {tuple(wanted)}")
+        return view(self, self.offset, tuple(wanted), contiguous(tuple(wanted)))
+
+    def ravel(self) -> DeviceArray:
+        return self.reshape(self.size)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(self.shape[0]))
+
+    def __getitem__(self, idx: Any) -> Any:
+        return load_any(self, idx, 0, _no_log)
+
+    def __setitem__(self, idx: Any, value: Any) -> None:
+        store_any(self, idx, value, 0, _no_log)
+
+    def __repr__(self) -> str:
+        return f"<{self.allocation.space} array {self.allocation.name!r} {tuple(self.shape)} {self.dtype}>"
+
+
+class Array1(DeviceArray):
+    __slots__ = ()
+
+
+class Array2(DeviceArray):
+    __slots__ = ()
+
+
+class Array3(DeviceArray):
+    __slots__ = ()
+
+
+class ArrayN(DeviceArray):
+    __slots__ = ()
+
+
+_CLASSES = {1: Array1, 2: Array2, 3: Array3}
+
+
+def _no_log(entry: int) -> None:
+    return None
+
+
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """C-order strides of ``shape``, in elements."""
+    steps, step = [], 1
+    for n in reversed(shape):
+        steps.append(step)
+        step *= n
+    return tuple(reversed(steps))
+
+
+def view(base: DeviceArray, offset: int, shape: tuple[int, ...], steps: tuple[int, ...]) -> DeviceArray:
+    """Another view of the memory of ``base``; ``offset`` and ``steps`` in elements."""
+    return _CLASSES.get(len(shape), ArrayN)(base.allocation, base.memory, offset, shape, steps)
+
+
+class Memory:
+    """All memory of one launch: hands out addresses, keeps the allocations, takes faults.
+
+    ``fault(array, index, code, store)`` is called for an access outside an array and must raise or
+    return (the read then gives NaN, the write is dropped).
+    """
+
+    def __init__(self, fault: Callable[[DeviceArray, tuple[int, ...], int, bool], None]) -> None:
+        self.fault = fault
+        self.allocations: list[Allocation] = []
+        self._next_global = GLOBAL_BASE
+        self._converters: dict[np.dtype, Callable[[Any], Any]] = {}
+
+    def converter(self, dtype: np.dtype) -> Callable[[Any], Any]:
+        found = self._converters.get(dtype)
+        if found is None:
+            found = self._converters[dtype] = converter(dtype)
+        return found
+
+    def allocate(self, name: str, space: str, dtype: np.dtype, shape: tuple[int, ...], address: int,
+                 data: Any, host: np.ndarray | None = None) -> Allocation:
+        made = Allocation(name, space, dtype, address, data, len(self.allocations), host, shape)
+        self.allocations.append(made)
+        return made
+
+    def reserve_global(self, nbytes: int) -> int:
+        """A 256-byte aligned address range, with a gap after it so that no two arrays share a sector."""
+        start = self._next_global
+        self._next_global = (start + max(nbytes, 1) + 511) // 256 * 256
+        return start
+
+    def array(self, allocation: Allocation, shape: tuple[int, ...], offset: int = 0,
+              steps: tuple[int, ...] | None = None) -> DeviceArray:
+        return _CLASSES.get(len(shape), ArrayN)(
+            allocation, self, offset, shape, contiguous(shape) if steps is None else steps)
+
+
+def poison(dtype: np.dtype) -> Any:
+    """What uninitialised shared and local memory holds: NaN, or a large odd integer."""
+    if dtype.kind in "fc":
+        return dtype.type(np.nan)
+    if dtype.kind == "b":
+        return dtype.type(True)
+    return dtype.type(0x5A5A5A5A5A5A5A5A & (2 ** (dtype.itemsize * 8 - 1) - 1))
+
+
+def block_size_problem(space: str, nbytes: int, limit: int) -> str:
+    return (f"{space} memory of {nbytes} bytes is more than the {limit} bytes that a block may have; "
+            "use a smaller tile")
+
+
+LOCAL_LIMIT = 512 * 1024
+LOCAL_STRIDE = LOCAL_LIMIT
+assert LOCAL_BASE + 1024 * LOCAL_STRIDE <= GLOBAL_BASE
+
+
+# Access functions. i, j, k: indices; code: the site's packed number; log: the thread's append.
+
+def load1(a: Any, i: Any, code: int, log: Log) -> Any:
+    if type(a) is Array1:
+        if type(i) is not int:
+            if type(i) is tuple or type(i) is slice:
+                return load_any(a, i, code, log)
+            i = as_index(i)
+        if 0 <= i < a.n0:
+            k = a.offset + i * a.s0
+            log(code + a.address + k * a.itemsize)
+            return a.data[k]
+        a.memory.fault(a, (i,), code, False)
+        return poison(a.allocation.dtype)
+    return load_any(a, i, code, log)
+
+
+def load2(a: Any, i: Any, j: Any, code: int, log: Log) -> Any:
+    if type(a) is Array2:
+        if type(i) is not int or type(j) is not int:
+            if isinstance(i, slice) or isinstance(j, slice):
+                return load_any(a, (i, j), code, log)
+            i, j = as_index(i), as_index(j)
+        if 0 <= i < a.n0 and 0 <= j < a.n1:
+            k = a.offset + i * a.s0 + j * a.s1
+            log(code + a.address + k * a.itemsize)
+            return a.data[k]
+        a.memory.fault(a, (i, j), code, False)
+        return poison(a.allocation.dtype)
+    return load_any(a, (i, j), code, log)
+
+
+def load3(a: Any, i: Any, j: Any, m: Any, code: int, log: Log) -> Any:
+    return load_any(a, (i, j, m), code, log)
+
+
+def store1(a: Any, i: Any, value: Any, code: int, log: Log) -> None:
+    if type(a) is Array1 and type(i) is int:
+        if 0 <= i < a.n0:
+            k = a.offset + i * a.s0
+            log(code + a.address + k * a.itemsize)
+            a.data[k] = value if type(value) is a.scalar else a.convert(value)
+        else:
+            a.memory.fault(a, (i,), code, True)
+    else:
+        store_any(a, i, value, code, log)
+
+
+def store2(a: Any, i: Any, j: Any, value: Any, code: int, log: Log) -> None:
+    if type(a) is Array2 and type(i) is int and type(j) is int:
+        if 0 <= i < a.n0 and 0 <= j < a.n1:
+            k = a.offset + i * a.s0 + j * a.s1
+            log(code + a.address + k * a.itemsize)
+            a.data[k] = value if type(value) is a.scalar else a.convert(value)
+        else:
+            a.memory.fault(a, (i, j), code, True)
+    else:
+        store_any(a, (i, j), value, code, log)
+
+
+def store3(a: Any, i: Any, j: Any, m: Any, value: Any, code: int, log: Log) -> None:
+    store_any(a, (i, j, m), value, code, log)
+
+
+def locate(a: DeviceArray, idx: Any, code: int, store: bool) -> tuple[int | None, DeviceArray | None]:
+    """Resolve an index: (element position in the allocation, None) for one element, (None, view) for
+    a part, (None, None) after a fault. Raises TypeError for an index that is no integer."""
+    parts = idx if isinstance(idx, tuple) else (idx,)
+    if Ellipsis in [p for p in parts if p is Ellipsis]:
+        at = next(n for n, p in enumerate(parts) if p is Ellipsis)
+        fill = len(a.shape) - (len(parts) - 1)
+        parts = (*parts[:at], *([slice(None)] * fill), *parts[at + 1:])
+    if len(parts) > len(a.shape):
+        raise IndexError(f"{a.allocation.name} has {len(a.shape)} dimensions but is indexed with {len(parts)}")
+    shape = tuple(a.shape)
+    offset, kept_shape, kept_steps, whole = a.offset, [], [], []
+    inside = True
+    for n, part in enumerate(parts):
+        if isinstance(part, slice):
+            start, stop, step = part.indices(shape[n])
+            offset += start * a.steps[n]
+            kept_shape.append(len(range(start, stop, step)))
+            kept_steps.append(a.steps[n] * step)
+            whole.append(0)
+            continue
+        if isinstance(part, (bool, np.bool_)):
+            part = int(part)
+        try:
+            part = as_index(part)
+        except TypeError:
+            raise TypeError(f"{a.allocation.name} is indexed with {part!r} ({type(part).__name__}); "
+                            "an index must be an integer") from None
+        whole.append(part)
+        inside = inside and 0 <= part < shape[n]
+        offset += part * a.steps[n]
+    if not inside:
+        a.memory.fault(a, tuple(whole), code, store)
+        return None, None
+    kept_shape += shape[len(parts):]
+    kept_steps += a.steps[len(parts):]
+    if not kept_shape:
+        return offset, None
+    return None, view(a, offset, tuple(kept_shape), tuple(kept_steps))
+
+
+def load_any(a: Any, idx: Any, code: int, log: Log) -> Any:
+    """Read ``a[idx]`` for any container and any index; only DeviceArrays are recorded."""
+    if not isinstance(a, DeviceArray):
+        return a[idx]
+    position, part = locate(a, idx, code, False)
+    if part is not None:
+        return part
+    if position is None:
+        return poison(a.allocation.dtype)
+    log(code + a.address + position * a.itemsize)
+    return a.data[position]
+
+
+def store_any(a: Any, idx: Any, value: Any, code: int, log: Log) -> None:
+    """Write ``a[idx] = value`` for any container and any index; a part takes a number or an array."""
+    if not isinstance(a, DeviceArray):
+        a[idx] = value
+        return
+    position, part = locate(a, idx, code, True)
+    if part is not None:
+        for place in np.ndindex(*part.shape):
+            item = value[place] if isinstance(value, (DeviceArray, np.ndarray)) else value
+            store_any(part, place, item, code, log)
+    elif position is not None:
+        log(code + a.address + position * a.itemsize)
+        a.data[position] = value if type(value) is a.scalar else a.convert(value)
+
+
+__all__ = ["Allocation", "DeviceArray", "Memory", "contiguous", "f32", "load1", "load2", "load3",
+           "load_any", "poison", "store1", "store2", "store3", "store_any", "view"]

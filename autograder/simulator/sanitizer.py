@@ -1,0 +1,222 @@
+"""racecheck and initcheck over a batch of accesses (memcheck and synccheck report as they happen).
+
+racecheck: two accesses of one address by different threads, at least one of them a write (or one an
+atomic and the other not), with nothing between that orders them. Within a block a barrier orders all
+threads, a warp operation the lanes of its warp; between blocks nothing does.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autograder.simulator.events import Batch, compact, pack
+from autograder.simulator.findings import plain_index, who
+from autograder.simulator.machine import Machine
+from autograder.simulator.memory import Allocation
+from autograder.simulator.sites import ADDRESS_BITS, ATOMIC, GLOBAL_BASE, KIND_NAMES, LOAD, LOCAL_BASE, STORE
+from autograder.simulator.trace import Place
+
+_NONE = np.iinfo(np.int64).max
+
+
+class Sanitizer:
+    """Checks batches of whole blocks in turn and reports to ``machine.findings``."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        # per global array: which block (+1) last wrote or read each element, for races between blocks
+        self._writer: dict[int, np.ndarray] = {}
+        self._reader: dict[int, np.ndarray] = {}
+
+    def add(self, batch: Batch) -> None:
+        if not len(batch):
+            return
+        written = np.unique(batch.address[batch.kind != LOAD])
+        shared_or_written = batch.take(np.isin(batch.address, written))
+        self._races_in_blocks(shared_or_written.take(
+            (shared_or_written.address < LOCAL_BASE) | (shared_or_written.address >= GLOBAL_BASE)))
+        if int(np.prod(self.machine.grid)) > 1:
+            self._races_between_blocks(batch)
+        self._uninitialised(batch.take(batch.address < GLOBAL_BASE))
+
+    # races
+    def _races_in_blocks(self, batch: Batch) -> None:
+        if not len(batch):
+            return
+        address, _ = compact(batch.address)
+        block, _ = compact(batch.block)
+        order, starts = _groups(block, address, batch.interval)
+        b = batch.take(order)
+        warp = b.thread // 32
+        mixed = _mixed(b.kind, starts)
+        several_warps = np.minimum.reduceat(warp, starts) != np.maximum.reduceat(warp, starts)
+        for group in np.flatnonzero(mixed & several_warps):
+            end = starts[group + 1] if group + 1 < len(starts) else len(b)
+            self._report(b.take(slice(starts[group], end)), by_warp=True)
+        # lanes of one warp, between two of its warp operations
+        order, starts = _groups(block, address, batch.interval, batch.thread // 32, batch.sync)
+        b = batch.take(order)
+        mixed = _mixed(b.kind, starts)
+        several = np.minimum.reduceat(b.thread, starts) != np.maximum.reduceat(b.thread, starts)
+        for group in np.flatnonzero(mixed & several):
+            end = starts[group + 1] if group + 1 < len(starts) else len(b)
+            self._report(b.take(slice(starts[group], end)), by_warp=False)
+
+    def _report(self, group: Batch, *, by_warp: bool) -> None:
+        pair = _conflict(group, by_warp)
+        if pair is None:
+            return
+        first, second = pair
+        a = self._at(int(group.address[first]))
+        places = tuple(self._place(group, n) for n in pair)
+        verbs = [_verb(int(group.kind[n])) for n in pair]
+        index = self._index(a, int(group.address[first]))
+        where = f"{a.name}{plain_index(index)}"
+        between = ("a cuda.syncthreads()" if by_warp else "a cuda.syncwarp() (or cuda.syncthreads())")
+        if places[0].line == places[1].line and verbs[0] == verbs[1]:
+            text = (f"line {places[0].line}: `{places[0].text}`: {who(places[0])} and {who(places[1])} both "
+                    f"{verbs[0][:-1]} {where} with nothing between them; which one comes last is chance. "
+                    "Let one thread do it, or use an atomic.")
+        else:
+            text = (f"line {places[0].line}: `{places[0].text}` {verbs[0]} {where} in {who(places[0])}, and line "
+                    f"{places[1].line}: `{places[1].text}` {verbs[1]} it in {who(places[1])}, with no barrier "
+                    f"between them. Put {between} between the two.")
+        self.machine.findings.add(
+            "racecheck", text, places, a.name, index,
+            key=tuple(sorted((places[0].line, places[1].line))) + (a.name,))
+
+    def _races_between_blocks(self, batch: Batch) -> None:
+        batch = batch.take(batch.address >= GLOBAL_BASE)
+        for a in [a for a in self.machine.memory.allocations if a.space == "global"]:
+            inside = (batch.address >= a.address) & (batch.address < a.address + a.nbytes)
+            part = batch.take(inside)
+            if not len(part):
+                continue
+            if a.number not in self._reader:
+                self._reader[a.number] = np.zeros(len(a.data), np.int32)
+                self._writer[a.number] = np.zeros(len(a.data), np.int32)
+            reader, writer = self._reader[a.number], self._writer[a.number]
+            element = (part.address - a.address) // a.dtype.itemsize
+            plain = part.kind == STORE
+            reads = part.kind == LOAD
+            # within the batch a later block may meet an earlier one: go block by block
+            for block in np.unique(part.block):
+                mine = part.block == block
+                e, w = element[mine], plain[mine]
+                others_wrote = (writer[e] != 0) & (writer[e] != block + 1)
+                others_read = (reader[e] != 0) & (reader[e] != block + 1)
+                clash = others_wrote | (w & others_read)
+                if (part.kind[mine] == ATOMIC).any():
+                    clash &= part.kind[mine] != ATOMIC
+                if clash.any():
+                    n = int(np.flatnonzero(mine)[np.flatnonzero(clash)[0]])
+                    self._report_blocks(part, n, a, int(writer[element[n]] or reader[element[n]]) - 1)
+                reader[e[reads[mine]]] = block + 1
+                writer[e[~reads[mine]]] = block + 1
+
+    def _report_blocks(self, part: Batch, n: int, a: Allocation, other: int) -> None:
+        place = self._place(part, n)
+        index = self._index(a, int(part.address[n]))
+        self.machine.findings.add(
+            "racecheck",
+            f"line {place.line}: `{place.text}` {_verb(int(part.kind[n]))} {a.name}{plain_index(index)} in {who(place)}, "
+            f"which block {other} also uses. Blocks run in any order and no barrier spans them: let each element "
+            "belong to one block, or use an atomic.",
+            (place,), a.name, index, key=("blocks", place.line, a.name))
+
+    # reads before any write
+    def _uninitialised(self, batch: Batch) -> None:
+        if not (batch.kind == LOAD).any():
+            return
+        address, _ = compact(batch.address)
+        block, _ = compact(batch.block)
+        order, starts = _groups(block, address)
+        b = batch.take(order)
+        sizes = np.diff(np.append(starts, len(b)))
+        writes = b.kind != LOAD
+        first = np.repeat(np.minimum.reduceat(np.where(writes, b.interval, _NONE), starts), sizes)
+        opening = writes & (b.interval == first)
+        low = np.repeat(np.minimum.reduceat(np.where(opening, b.thread, _NONE), starts), sizes)
+        high = np.repeat(np.maximum.reduceat(np.where(opening, b.thread, -1), starts), sizes)
+        at = np.repeat(np.minimum.reduceat(np.where(opening, b.position, _NONE), starts), sizes)
+        early = (b.interval < first) | ((b.interval == first) & (low == high) & (b.thread == low)
+                                        & (b.position < at))
+        for n in np.flatnonzero((b.kind == LOAD) & early):
+            local = b.address[n] >= LOCAL_BASE
+            site = self.machine.sites[int(b.site[n])]
+            place = self._place(b, int(n))
+            if local:
+                name, index = site.text, None
+            else:
+                a = self._at(int(b.address[n]))
+                name, index = a.name, self._index(a, int(b.address[n]))
+            self.machine.findings.add(
+                "initcheck",
+                f"line {place.line}: `{place.text}` reads {name}{plain_index(index)} in {who(place)}, but nothing has "
+                f"written it yet: {'local' if local else 'shared'} memory starts with arbitrary values. Write it first"
+                f"{'' if local else ', and put a barrier between the write and the read'}.",
+                (place,), name, index, key=(site.line, name))
+
+    # where things are
+    def _at(self, address: int) -> Allocation:
+        return next(a for a in self.machine.memory.allocations
+                    if a.space != "local" and a.address <= address < a.address + max(a.nbytes, 1))
+
+    @staticmethod
+    def _index(a: Allocation, address: int) -> tuple[int, ...]:
+        element = (address - a.address) // a.dtype.itemsize
+        shape = a.shape or (len(a.data),)
+        if element < int(np.prod(shape, dtype=np.int64)):
+            return tuple(int(n) for n in np.unravel_index(element, shape))
+        return (int(element),)
+
+    def _place(self, batch: Batch, n: int) -> Place:
+        machine = self.machine
+        at = machine.place(int(batch.site[n]) << ADDRESS_BITS)
+        gx, gy, _ = machine.grid
+        block = int(batch.block[n])
+        thread = tuple(machine.threads[int(batch.thread[n])].threadIdx)
+        return Place(at.function, at.filename, at.line, at.text,
+                     (block % gx, block // gx % gy, block // (gx * gy)), thread)
+
+
+def _verb(kind: int) -> str:
+    return {LOAD: "reads", STORE: "writes"}.get(kind, f"does an {KIND_NAMES[ATOMIC]} on")
+
+
+def _groups(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(order that sorts by the columns, start of each run of equal columns)."""
+    try:
+        key, _ = pack(*columns)
+        order = np.argsort(key, kind="stable")
+        key = key[order]
+        change = np.flatnonzero(key[1:] != key[:-1]) + 1
+    except OverflowError:
+        order = np.lexsort(columns[::-1])
+        change = np.flatnonzero(np.any([c[order][1:] != c[order][:-1] for c in columns], axis=0)) + 1
+    return order, np.concatenate([[0], change]).astype(np.int64)
+
+
+def _mixed(kind: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Groups in which two accesses can conflict: a plain write, or atomics beside reads."""
+    write = np.maximum.reduceat((kind == STORE).astype(np.int8), starts) > 0
+    read = np.maximum.reduceat((kind == LOAD).astype(np.int8), starts) > 0
+    atomic = np.maximum.reduceat((kind == ATOMIC).astype(np.int8), starts) > 0
+    return write | (read & atomic)
+
+
+def _conflict(group: Batch, by_warp: bool) -> tuple[int, int] | None:
+    """Two accesses of the group that conflict, a write first; None when there is none. Lanes that
+    write through the same instruction in the same round are left out unless another access meets them."""
+    owner = group.thread // 32 if by_warp else group.thread
+    strong = np.flatnonzero(group.kind != LOAD)
+    for first in strong:
+        against = owner != owner[first]
+        if group.kind[first] == ATOMIC:
+            against &= group.kind != ATOMIC
+        same_instruction = (group.site == group.site[first]) & (group.kind == STORE)
+        against &= ~same_instruction
+        found = np.flatnonzero(against)
+        if len(found):
+            return int(first), int(found[0])
+    return None

@@ -1,0 +1,130 @@
+"""Run the threads of a block cooperatively and in a fixed order.
+
+A thread runs until it needs others: at a block barrier or a warp operation it yields. Warp operations
+are answered as soon as every lane that must take part has arrived; a barrier opens when every thread
+that is still running waits at one. What a GPU would hang on or leave undefined becomes a finding,
+and the block goes on as well as it can.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from autograder.simulator import warp
+from autograder.simulator.findings import who
+from autograder.simulator.machine import Machine
+from autograder.simulator.sites import ADDRESS_BITS
+from autograder.simulator.thread import Dim3, Thread
+
+
+def thread_order(order: str | int, count: int) -> list[int]:
+    """The order in which threads (or blocks) are resumed. Raises ValueError for an unknown order."""
+    if order == "forward":
+        return list(range(count))
+    if order == "reverse":
+        return list(range(count - 1, -1, -1))
+    if isinstance(order, int) and not isinstance(order, bool):
+        numbers = list(range(count))
+        random.Random(order).shuffle(numbers)
+        return numbers
+    raise ValueError(f'order must be "forward", "reverse" or a whole number, not {order!r}')
+
+
+def run_block(machine: Machine, block: Dim3, order: Sequence[int], args: Sequence[Any]) -> None:
+    """Run one block to its end. Exceptions of a thread come out as they are; ``machine.current`` is
+    then the thread that raised."""
+    kernel, threads = machine.kernel, machine.threads
+    for thread in threads:
+        thread.begin_block(block)
+    if not machine.cooperative:
+        for n in order:
+            thread = machine.current = threads[n]
+            kernel(thread, 0, *args)
+            thread.state = "done"
+        return
+    for thread in threads:
+        thread.resume = kernel(thread, 0, *args).send
+    ready = [threads[n] for n in order]
+    position = {n: k for k, n in enumerate(order)}
+    shuffled = False  # warps answer one by one; then the order must be restored
+    at_barrier: list[Thread] = []
+    in_warp: list[Thread] = []
+    while ready or at_barrier or in_warp:
+        for thread in ready:
+            machine.current = thread
+            try:
+                wait = thread.resume(thread.answer)
+            except StopIteration:
+                thread.state = "done"
+                continue
+            thread.answer = None
+            thread.waits = wait
+            if type(wait) is int:
+                thread.log(wait)
+                at_barrier.append(thread)
+            elif wait[1][0] in ("count", "and", "or"):
+                thread.log(wait[0])
+                at_barrier.append(thread)
+            else:
+                in_warp.append(thread)
+        machine.steps += len(ready)
+        if machine.steps > machine.step_limit and ready:
+            last = next((t for t in ready if t.waits is not None), ready[0])
+            code = last.waits if type(last.waits) is int else last.waits[0]
+            machine.out_of_steps(last, code)
+        ready = []
+        if in_warp:
+            shuffled = True
+            ready, in_warp = warp.answer(machine, in_warp, force=False)
+            if not ready:  # nothing else in the block can move either
+                ready, in_warp = warp.answer(machine, in_warp, force=True)
+        elif at_barrier:
+            _open_barrier(machine, at_barrier)
+            ready, at_barrier = at_barrier, []
+        if len(ready) > 1 and shuffled:
+            ready.sort(key=lambda t: position[t.linear])
+
+
+def _open_barrier(machine: Machine, waiting: list[Thread]) -> None:
+    """All running threads wait at barriers: check that a GPU would let them pass, and answer."""
+    machine.barriers += 1
+    codes = {t.waits if type(t.waits) is int else t.waits[0] for t in waiting}
+    if len(codes) > 1 or len(waiting) < len(machine.threads):
+        _check_barrier(machine, waiting, codes)
+    votes = [t for t in waiting if type(t.waits) is not int]
+    if votes:
+        values = [bool(t.waits[1][1]) for t in votes]
+        answers = {"count": sum(values), "and": int(all(values)), "or": int(any(values))}
+        for thread in votes:
+            thread.answer = answers[thread.waits[1][0]]
+
+
+def _check_barrier(machine: Machine, waiting: list[Thread], codes: set[int]) -> None:
+    lines: dict[int, list[Thread]] = {}
+    for thread in waiting:
+        code = thread.waits if type(thread.waits) is int else thread.waits[0]
+        lines.setdefault(code, []).append(thread)
+    ordered = sorted(lines)
+    places = tuple(machine.place(code, lines[code][0]) for code in ordered[:2])
+    if len(ordered) > 1:
+        first, second = (lines[code] for code in ordered[:2])
+        machine.findings.add(
+            "synccheck",
+            f"line {places[0].line}: {len(first)} threads (first {who(places[0])}) wait at this barrier "
+            f"while {len(second)} threads (first {who(places[1])}) wait at the one in line "
+            f"{places[1].line}. Every thread of a block must reach the same barrier: move it out of "
+            "the branch or the loop.",
+            places, key=("two", *(c >> ADDRESS_BITS for c in ordered)))
+        return
+    gone = [t for t in machine.threads if t.state == "done"]
+    if gone:
+        first = gone[0]
+        machine.findings.add(
+            "synccheck",
+            f"line {places[0].line}: {len(waiting)} threads (first {who(places[0])}) wait at this barrier, "
+            f"but {len(gone)} threads of the block (first thread {tuple(first.threadIdx)[0]}) have already "
+            "returned or never come here. Keep every thread until the last barrier and guard the work "
+            "with an `if` instead.",
+            places, key=("gone", ordered[0] >> ADDRESS_BITS))

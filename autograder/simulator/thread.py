@@ -1,0 +1,215 @@
+"""What one simulated thread offers to its rewritten kernel: indices, arrays, atomics, loop counting."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from operator import index as as_index
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autograder.simulator.gpumath import maximum, minimum
+from autograder.simulator.memory import LOCAL_LIMIT, LOCAL_STRIDE, DeviceArray, load_any, locate, poison
+from autograder.simulator.sites import LOCAL_BASE
+
+if TYPE_CHECKING:
+    from autograder.simulator.machine import Machine
+
+_LONG_RANGE = 1 << 16
+
+
+class Dim3:
+    """Three integers with the names that kernels use."""
+
+    __slots__ = ("x", "y", "z")
+
+    def __init__(self, x: int, y: int = 1, z: int = 1) -> None:
+        self.x, self.y, self.z = x, y, z
+
+    def __iter__(self) -> Iterator[int]:
+        return iter((self.x, self.y, self.z))
+
+    def __repr__(self) -> str:
+        return f"({self.x}, {self.y}, {self.z})"
+
+
+def _discard(entry: int) -> None:
+    return None
+
+
+class Thread:
+    """One thread of the running block. The scheduler sets ``blockIdx`` per block."""
+
+    __slots__ = ("machine", "threadIdx", "blockIdx", "blockDim", "gridDim", "linear", "laneid", "warp",
+                 "events", "log", "state", "answer", "local_top", "resume", "waits")
+
+    def __init__(self, machine: Machine, linear: int) -> None:
+        bx, by, _ = machine.block
+        self.machine = machine
+        self.linear = linear
+        self.laneid = linear % 32
+        self.warp = linear // 32
+        self.threadIdx = Dim3(linear % bx, linear // bx % by, linear // (bx * by))
+        self.blockDim = Dim3(*machine.block)
+        self.gridDim = Dim3(*machine.grid)
+        self.events = array("q")
+        self.log = self.events.append if machine.record else _discard
+        self.blockIdx = Dim3(0, 0, 0)
+        self.begin_block(self.blockIdx)
+
+    def begin_block(self, block: Dim3) -> None:
+        self.blockIdx = block
+        self.local_top = 0
+        self.state = "ready"
+        self.answer: Any = None
+        self.resume: Callable[[Any], Any] | None = None
+        self.waits: Any = None
+
+    def grid(self, n: int) -> Any:
+        """Index of the thread in the whole grid, in 1, 2 or 3 dimensions."""
+        i, b, d = self.threadIdx, self.blockIdx, self.blockDim
+        place = (b.x * d.x + i.x, b.y * d.y + i.y, b.z * d.z + i.z)
+        return place[0] if n == 1 else place[: self._dimensions(n)]
+
+    def gridsize(self, n: int) -> Any:
+        """Number of threads in the whole grid, in 1, 2 or 3 dimensions."""
+        d, g = self.blockDim, self.gridDim
+        size = (d.x * g.x, d.y * g.y, d.z * g.z)
+        return size[0] if n == 1 else size[: self._dimensions(n)]
+
+    @staticmethod
+    def _dimensions(n: int) -> int:
+        if n not in (1, 2, 3):
+            raise ValueError(f"Global ID has 1-3 dimensions. {n} requested")
+        return n
+
+    # control
+    def tick(self, code: int) -> None:
+        """One more round of a ``while`` loop."""
+        self.log(code)
+        machine = self.machine
+        machine.steps += 1
+        if machine.steps > machine.step_limit:
+            machine.out_of_steps(self, code)
+
+    def loop(self, iterable: Iterable[Any], code: int) -> Iterable[Any]:
+        """Count the rounds of a ``for`` loop: at once where their number is known and modest."""
+        machine = self.machine
+        if type(iterable) is range and len(iterable) < _LONG_RANGE:
+            machine.steps += len(iterable)
+            if machine.steps > machine.step_limit:
+                machine.out_of_steps(self, code)
+            return iterable
+        return self._counted(iterable, code)
+
+    def _counted(self, iterable: Iterable[Any], code: int) -> Iterator[Any]:
+        machine = self.machine
+        for item in iterable:
+            machine.steps += 1
+            if machine.steps > machine.step_limit:
+                machine.out_of_steps(self, code)
+            yield item
+
+    def enter(self, code: int, label: str) -> int:
+        """Number of the first site of a device function when called from the site ``code``."""
+        return self.machine.enter(self, code, label)
+
+    def threadfence(self) -> None:
+        """Orders memory for other threads. The scheduler keeps program order anyway."""
+
+    threadfence_block = threadfence_system = threadfence
+
+    def nanosleep(self, ns: Any) -> None:
+        """Simulated threads have no clock."""
+
+    def activemask(self) -> int:
+        """Lanes of this warp that are still running, as a bit mask."""
+        return self.machine.live_mask(self.warp)
+
+    def lanemask_lt(self) -> int:
+        return (1 << self.laneid) - 1
+
+    # arrays
+    def shared_array(self, owner: CodeType, code: int, site: int, shape: Any, dtype: Any,
+                     alignment: int | None = None) -> DeviceArray:
+        return self.machine.shared_array(self, owner, code, site, shape, dtype)
+
+    def local_array(self, code: int, shape: Any, dtype: Any, alignment: int | None = None) -> DeviceArray:
+        machine = self.machine
+        dims, kind = machine.shape_of(shape, "local"), machine.dtype_of(dtype)
+        count = int(np.prod(dims, dtype=np.int64))
+        start = (self.local_top + 15) // 16 * 16
+        self.local_top = start + count * kind.itemsize
+        if self.local_top > LOCAL_LIMIT:
+            machine.too_large("local", self.local_top, LOCAL_LIMIT, code, self)
+        address = LOCAL_BASE + self.linear * LOCAL_STRIDE + start
+        owned = machine.memory.allocate(machine.array_name(code), "local", kind, dims, address,
+                                        [poison(kind)] * count)
+        return machine.memory.array(owned, dims)
+
+    @staticmethod
+    def const_array(value: Any) -> Any:
+        return value
+
+    # atomics: each gives the old value
+    def _atomic(self, code: int, a: DeviceArray, idx: Any, change: Callable[[Any], Any]) -> Any:
+        if not isinstance(a, DeviceArray):
+            raise TypeError(f"an atomic needs an array in global or shared memory, not {type(a).__name__}")
+        position, part = locate(a, idx, code, True)
+        if part is not None:
+            raise TypeError(f"an atomic on {a.allocation.name} needs one index per dimension")
+        if position is None:
+            return poison(a.allocation.dtype)
+        self.log(code + a.address + position * a.itemsize)
+        old = a.data[position]
+        a.data[position] = a.convert(change(old))
+        return old
+
+    def atomic_add(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda old: old + value)
+
+    def atomic_sub(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda old: old - value)
+
+    def atomic_and_(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda old: int(old) & int(value))
+
+    def atomic_or_(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda old: int(old) | int(value))
+
+    def atomic_xor(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda old: int(old) ^ int(value))
+
+    def atomic_inc(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda old: 0 if old >= value else int(old) + 1)
+
+    def atomic_dec(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda old: value if old == 0 or old > value else int(old) - 1)
+
+    def atomic_exch(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda old: value)
+
+    def atomic_max(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        # numba's atomic max and min keep the old value when either is NaN
+        return self._atomic(code, a, idx, lambda old: value if value > old else old)
+
+    def atomic_min(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda old: value if value < old else old)
+
+    def atomic_nanmax(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda old: maximum(old, value))
+
+    def atomic_nanmin(self, code: int, a: Any, idx: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda old: minimum(old, value))
+
+    def atomic_cas(self, code: int, a: Any, idx: Any, old: Any, value: Any) -> Any:
+        return self._atomic(code, a, idx, lambda found: value if found == old else found)
+
+    def atomic_compare_and_swap(self, code: int, a: Any, old: Any, value: Any) -> Any:
+        first = 0 if a.ndim == 1 else (0,) * a.ndim
+        return self.atomic_cas(code, a, first, old, value)
+
+
+__all__ = ["Dim3", "Thread", "as_index", "load_any"]
