@@ -88,7 +88,7 @@ _ON_ERROR: dict[str, Callable[[tuple[Any, ...]], float]] = {
     "pow": _pow_error,
     "expm1": _overflow, "cosh": _overflow, "exp2": _overflow, "ldexp": _overflow, "hypot": _overflow,
     "sinh": lambda a: math.copysign(_INF, a[0]),
-    "gamma": lambda a: _NAN if a[0] < 0 and a[0] == math.floor(a[0]) else _INF,
+    "gamma": lambda a: _NAN if a[0] == -_INF or (a[0] < 0 and float(a[0]).is_integer()) else _INF,
     "lgamma": lambda a: _INF,
     "atanh": lambda a: math.copysign(_INF, a[0]) if abs(a[0]) == 1 else _NAN,
 }
@@ -104,7 +104,7 @@ def _integral(name: str) -> Callable[[Any], Any]:
     def call(x: Any) -> Any:
         # numba's ceil, floor and trunc give integers; a GPU saturates where Python raises
         try:
-            return host(x)
+            return host(float(x) if isinstance(x, np.floating) else x)
         except (ValueError, OverflowError):
             if x != x:
                 return 0

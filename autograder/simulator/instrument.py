@@ -32,12 +32,12 @@ from autograder.simulator.sites import (
 BLOCK_OPERATIONS = {"syncthreads_count": "count", "syncthreads_and": "and", "syncthreads_or": "or"}
 WARP_OPERATIONS = {
     "syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync", "any_sync",
-    "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync",
+    "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync", "activemask",
 }
 ATOMICS = {"add", "sub", "and_", "or_", "xor", "inc", "dec", "exch", "max", "min", "nanmax", "nanmin",
            "compare_and_swap", "cas"}
 THREAD_VALUES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "laneid"}
-THREAD_CALLS = {"grid", "gridsize", "activemask", "lanemask_lt", "threadfence", "threadfence_block",
+THREAD_CALLS = {"grid", "gridsize", "lanemask_lt", "threadfence", "threadfence_block",
                 "threadfence_system", "nanosleep"}
 _BUILTINS = {max: gpumath.maximum, min: gpumath.minimum, int: gpumath.to_int}
 _MEMORY = {name: getattr(memory, name) for name in (
@@ -552,4 +552,5 @@ _packers: dict[str, Callable[..., tuple]] = {
     "ballot_sync": lambda mask, predicate: ("ballot", mask, predicate, None),
     "match_any_sync": lambda mask, value: ("match_any", mask, value, None),
     "match_all_sync": lambda mask, value: ("match_all", mask, value, None),
+    "activemask": lambda: ("active", FULL, None, None),
 }

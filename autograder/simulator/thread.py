@@ -124,10 +124,6 @@ class Thread:
     def nanosleep(self, ns: Any) -> None:
         """Simulated threads have no clock."""
 
-    def activemask(self) -> int:
-        """Lanes of this warp that are still running, as a bit mask."""
-        return self.machine.live_mask(self.warp)
-
     def lanemask_lt(self) -> int:
         return (1 << self.laneid) - 1
 

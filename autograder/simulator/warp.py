@@ -34,6 +34,10 @@ def answer(machine: Machine, waiting: list[Thread], *, force: bool) -> tuple[lis
         groups.setdefault((thread.warp, operation[0], int(operation[1]) & FULL), []).append(thread)
     forced = False
     for (number, name, mask), lanes in groups.items():
+        if name == "active":
+            _active(lanes)
+            ready += lanes
+            continue
         present = {t.laneid: t for t in lanes}
         alive = machine.live_mask(number)
         needed = mask & alive
@@ -49,6 +53,15 @@ def answer(machine: Machine, waiting: list[Thread], *, force: bool) -> tuple[lis
             thread.answer = _OPERATIONS[name](thread, present)
             ready.append(thread)
     return ready, still
+
+
+def _active(lanes: list[Thread]) -> None:
+    """``activemask`` asks which lanes are here together: those that wait at the same call now."""
+    together: dict[int, int] = {}
+    for thread in lanes:
+        together[thread.waits[0]] = together.get(thread.waits[0], 0) | 1 << thread.laneid
+    for thread in lanes:
+        thread.answer = together[thread.waits[0]]
 
 
 def _note_faults(machine: Machine, warp: int, mask: int, alive: int, here: int, lanes: list[Thread]) -> None:
