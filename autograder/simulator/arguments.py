@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograder.simulator.errors import LaunchError
-from autograder.simulator.memory import DeviceArray, Memory
+from autograder.simulator.memory import Memory
 
 
 def bind_arguments(memory: Memory, function: FunctionType, args: Sequence[Any],
@@ -114,6 +114,3 @@ def write_back(memory: Memory) -> None:
         host = allocation.host
         if host is not None and host.size and host.flags.writeable and isinstance(allocation.data, list):
             host[:] = np.array(allocation.data, dtype=allocation.dtype)
-
-
-__all__ = ["DeviceArray", "bind_arguments", "write_back"]

@@ -48,36 +48,43 @@ class Batch:
         return Batch(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
 
 
-def gather(machine: Machine, logs: list[tuple[int, int, np.ndarray]]) -> Batch:
-    """Turn ``logs``, each (linear block, linear thread, int64 log entries), into a Batch."""
-    lengths = np.array([len(log) for _, _, log in logs], dtype=np.int64)
-    events = np.concatenate([log for _, _, log in logs]) if logs else np.empty(0, np.int64)
-    starts = np.cumsum(lengths) - lengths
-    owner = np.repeat(np.arange(len(logs)), lengths)
+def gather(machine: Machine, logs: list[tuple[int, np.ndarray]]) -> Batch:
+    """Turn ``logs``, each (linear block, int64 log entries of all its threads), into a Batch."""
+    count = len(machine.threads)
+    raw = np.concatenate([log for _, log in logs]) if logs else np.empty(0, np.int64)
+    blocks = np.array([b for b, _ in logs], dtype=np.int64)
+    nth = np.repeat(np.arange(len(logs)), [len(log) for _, log in logs])
+    marks = raw < 0
+    # a mark holds for the entries after it; each block's log begins with one
+    last = np.maximum.accumulate(np.where(marks, np.arange(len(raw)), 0))
+    thread = -1 - raw[last] if len(raw) else raw
+    keep = np.flatnonzero(~marks)
+    owner = nth[keep] * count + thread[keep]
+    # NumPy sorts 16-bit keys by radix, several times faster
+    narrow = np.uint16 if len(logs) * count < 1 << 16 else np.int64
+    order = np.argsort(owner.astype(narrow), kind="stable")
+    keep, owner = keep[order], owner[order]
+    events = raw[keep]
     site = events >> ADDRESS_BITS
-    kinds = np.array([s.kind for s in machine.sites], dtype=np.int64)
-    kind = kinds[site] if len(site) else site
+    kind = np.array([s.kind for s in machine.sites], dtype=np.int64)[site] if len(site) else site
     access = np.flatnonzero(kind <= ATOMIC)
-    blocks = np.array([b for b, _, _ in logs], dtype=np.int64)
-    threads = np.array([t for _, t, _ in logs], dtype=np.int64)
-    first_block = blocks.min() if len(blocks) else 0
-    per_block = (len(machine.threads) + 31) // 32
     where = owner[access]
+    block, thread = where // count, where % count
+    starts = np.searchsorted(owner, np.arange(len(logs) * count))[where]
 
     def passed(which: int) -> np.ndarray:
         """How many events of one kind the thread had logged before each access."""
-        if not (kinds == which).any():
+        if not (kind == which).any():
             return np.zeros(len(access), np.int64)
-        counted = np.cumsum(kind == which)
-        before = np.where(starts > 0, counted[np.maximum(starts - 1, 0)], 0) if len(counted) else starts
-        return counted[access] - before[where]
+        counted = np.concatenate([[0], np.cumsum(kind == which)])
+        return counted[access] - counted[starts]
 
     return Batch(
         site=site[access], kind=kind[access], address=(events & ADDRESS_MASK)[access],
-        thread=threads[where], block=blocks[where],
-        warp=(blocks[where] - first_block) * per_block + threads[where] // 32,
+        thread=thread, block=blocks[block] if len(block) else block,
+        warp=block * ((count + 31) // 32) + thread // 32,
         round=_rounds(machine, site, kind, access),
-        interval=passed(BARRIER), sync=passed(WARP), position=access - starts[where])
+        interval=passed(BARRIER), sync=passed(WARP), position=access - starts)
 
 
 def _rounds(machine: Machine, site: np.ndarray, kind: np.ndarray, access: np.ndarray) -> np.ndarray:

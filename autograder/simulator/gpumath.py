@@ -145,23 +145,25 @@ def math_module() -> ModuleType:
     return module
 
 
-def maximum(*values: Any) -> Any:
+def maximum(a: Any, *more: Any) -> Any:
     """``max`` of numbers as the GPU's fmax computes it: a NaN loses against a number."""
-    if len(values) == 1:
-        values = tuple(values[0])
-    best = values[0]
-    for value in values[1:]:
+    if len(more) == 1:
+        b = more[0]
+        return b if b > a or a != a else a
+    best, *rest = (a, *more) if more else a
+    for value in rest:
         if value > best or best != best:
             best = value
     return best
 
 
-def minimum(*values: Any) -> Any:
+def minimum(a: Any, *more: Any) -> Any:
     """``min`` of numbers as the GPU's fmin computes it: a NaN loses against a number."""
-    if len(values) == 1:
-        values = tuple(values[0])
-    best = values[0]
-    for value in values[1:]:
+    if len(more) == 1:
+        b = more[0]
+        return b if b < a or a != a else a
+    best, *rest = (a, *more) if more else a
+    for value in rest:
         if value < best or best != best:
             best = value
     return best

@@ -40,8 +40,8 @@ THREAD_VALUES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "laneid"}
 THREAD_CALLS = {"grid", "gridsize", "lanemask_lt", "threadfence", "threadfence_block",
                 "threadfence_system", "nanosleep"}
 _BUILTINS = {max: gpumath.maximum, min: gpumath.minimum, int: gpumath.to_int}
-_MEMORY = {name: getattr(memory, name) for name in (
-    "load1", "load2", "load3", "load_any", "store1", "store2", "store3", "store_any")}
+Dimensions = tuple[int, ...] | None  # of the arguments of a kernel, 0 for a number; None in a device function
+_ROUNDS = 1024  # a `while` loop reports its rounds to the step count this many at a time
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,11 @@ _cache: dict[tuple, tuple[Template, tuple]] = {}
 _CACHE_SIZE = 256
 
 
-def template(function: FunctionType, cooperates: Callable[[FunctionType], bool]) -> Template:
+def template(function: FunctionType, cooperates: Callable[[FunctionType], bool],
+             dimensions: Dimensions = None) -> Template:
     """The rewritten form of ``function``. ``cooperates(f)`` says whether a device function that it
-    calls yields. Results are cached by code object and by what its special names stand for."""
+    calls yields; ``dimensions`` are those of a kernel's arguments. Results are cached by code object and
+    by what its special names stand for."""
     code = function.__code__
     special = []
     for name in (*code.co_names, *code.co_freevars):
@@ -105,10 +107,10 @@ def template(function: FunctionType, cooperates: Callable[[FunctionType], bool])
             special.append((name, value.fn, cooperates(value.fn)))
         elif isinstance(value, (ModuleType, type)) or callable(value):
             special.append((name, value, None))
-    key = (code, tuple((n, id(v), c) for n, v, c in special))
+    key = (code, dimensions, tuple((n, id(v), c) for n, v, c in special))
     if key in _cache:
         return _cache[key][0]
-    made = _Rewriter(function, cooperates).run()
+    made = _Rewriter(function, cooperates, dimensions).run()
     if len(_cache) >= _CACHE_SIZE:
         _cache.pop(next(iter(_cache)), None)
     _cache[key] = (made, tuple(special))  # keeps the objects alive, so that their ids stay theirs
@@ -135,8 +137,13 @@ def _source(function: FunctionType) -> ast.FunctionDef:
 
 
 class _Rewriter(ast.NodeTransformer):
-    def __init__(self, function: FunctionType, cooperates: Callable[[FunctionType], bool]) -> None:
+    def __init__(self, function: FunctionType, cooperates: Callable[[FunctionType], bool],
+                 dimensions: Dimensions) -> None:
         self.function = function
+        self.is_kernel = dimensions is not None
+        self.known: dict[str, int] = {}  # names that always hold an array, with its dimensions
+        self.direct: dict[tuple[str, str], str] = {}  # (name, verb) -> the local name of its access function
+        self.dimensions = dimensions or ()
         self.cooperates = cooperates
         self.locals = set(function.__code__.co_varnames) | set(function.__code__.co_cellvars)
         self.filename = function.__code__.co_filename
@@ -151,11 +158,13 @@ class _Rewriter(ast.NodeTransformer):
     def run(self) -> Template:
         node = _source(self.function)
         name = node.name
+        self.known = self._known_arrays(node)
         body = []
         for statement in node.body:
             made = self.visit(statement)
             body += made if isinstance(made, list) else [made]
-        prologue = ast.parse("__log = __t.log").body
+        prologue = ast.parse("\n".join([
+            "__log = __t.log", *(f"{local} = {base}.{verb}" for (base, verb), local in self.direct.items())])).body
         for statement in prologue:
             for part in ast.walk(statement):
                 ast.copy_location(part, node)
@@ -180,6 +189,8 @@ class _Rewriter(ast.NodeTransformer):
         return len(self.sites) - 1
 
     def code(self, site: int) -> ast.expr:
+        if self.is_kernel:  # its sites come first, from 0
+            return ast.Constant(site << ADDRESS_BITS)
         return ast.BinOp(ast.Name("__b", ast.Load()), ast.Add(), ast.Constant(site << ADDRESS_BITS))
 
     def call(self, function: str | ast.expr, arguments: list[ast.expr], at: ast.AST,
@@ -326,16 +337,21 @@ class _Rewriter(ast.NodeTransformer):
         ends = [self.visit(e) if e is not None else none for e in (node.lower, node.upper, node.step)]
         return self.call("__slice", ends, node)
 
+    def _known_arrays(self, node: ast.FunctionDef) -> dict[str, int]:
+        """Parameters that are arrays in this launch and are never assigned again."""
+        assigned = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+        return {n: d for n, d in zip(names, self.dimensions) if 1 <= d <= 3 and n not in assigned}
+
     def access(self, verb: str, base: ast.expr, index: list[ast.expr] | ast.expr,
                value: list[ast.expr], site: int, at: ast.AST) -> ast.Call:
-        if isinstance(index, list) and 1 <= len(index) <= 3:
-            name, parts = f"{verb}{len(index)}", index
-        else:
-            name = f"{verb}_any"
-            parts = [ast.Tuple(index, ast.Load()) if isinstance(index, list) else index]
-        self.bound[f"__{name}"] = _MEMORY[name]
-        log = ast.Name("__log", ast.Load())
-        return self.call(f"__{name}", [base, *parts, *value, self.code(site), log], at)
+        if isinstance(index, list) and isinstance(base, ast.Name) and self.known.get(base.id) == len(index):
+            local = self.direct.setdefault((base.id, verb), f"__{verb}_{base.id}")
+            return self.call(local, [*index, *value, self.code(site)], at)
+        self.bound[f"__{verb}_any"] = memory.load_any if verb == "load" else memory.store_any
+        if isinstance(index, list):
+            index = index[0] if len(index) == 1 else ast.Tuple(index, ast.Load())
+        return self.call(f"__{verb}_any", [base, index, *value, self.code(site)], at)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         if isinstance(node.value, ast.Attribute) and node.value.attr in ("shape", "strides"):
@@ -494,10 +510,17 @@ class _Rewriter(ast.NodeTransformer):
         outer, self.loops = self.loops, (*self.loops, step)
         test = self.visit(node.test)
         self.loops = outer
-        tick = ast.Expr(self.call(self.thread("tick"), [self.code(step)], node))
-        loop = ast.While(test, [self.place(tick, node), *self.inside(step, node.body)],
+        rounds = self.temporary()
+        count = ast.parse(f"{rounds} += 1\nif {rounds} == {_ROUNDS}:\n    {rounds} = 0").body
+        spend = ast.Expr(self.call(self.thread("spend"), [ast.Constant(_ROUNDS), self.code(step)], node))
+        count[1].body.append(spend)
+        start = ast.Assign([ast.Name(rounds, ast.Store())], ast.Constant(0))
+        for part in (start, *count):
+            for inner in ast.walk(part):
+                ast.copy_location(inner, node)
+        loop = ast.While(test, [self.log(step, node), *count, *self.inside(step, node.body)],
                          [s for part in node.orelse for s in _many(self.visit(part))])
-        return [self.log(enter, node), self.place(loop, node)]
+        return [self.log(enter, node), self.place(start, node), self.place(loop, node)]
 
     def inside(self, step: int, body: list[ast.stmt]) -> list[ast.stmt]:
         outer, self.loops = self.loops, (*self.loops, step)

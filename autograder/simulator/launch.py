@@ -65,16 +65,17 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any], *, names: Se
         raise LaunchError(f"the block {full_block} has {count} threads; a block may have at most 1024")
     if not 0 <= dynamic_shared <= SHARED_LIMIT:
         raise LaunchError(f"dynamic shared memory of {dynamic_shared} bytes: 0 to {SHARED_LIMIT} are allowed")
-    machine = Machine(function, full_grid, full_block, record=record, step_limit=step_limit,
+    machine = Machine(full_grid, full_block, record=record, step_limit=step_limit,
                       stop_at_first=stop_at_first, dynamic_shared=dynamic_shared)
     bound = bind_arguments(machine.memory, function, args, names)
+    machine.bind(function, bound)
     ledger, sanitizer = Ledger(machine), Sanitizer(machine)
     seen = _run(machine, bound, order, ledger, sanitizer, touches)
     write_back(machine.memory)
     return Trace(
         kernel=function.__name__, grid=full_grid, block=full_block, arrays=_array_infos(bound),
         traffic=ledger.traffic(), lines=ledger.lines(), findings=tuple(machine.findings.kept),
-        findings_total=machine.findings.total, steps=machine.steps + ledger.accesses,
+        findings_total=machine.findings.total, steps=ledger.events,
         accesses=ledger.accesses, barriers=machine.barriers, touches=seen)
 
 
@@ -84,13 +85,14 @@ def _run(machine: Machine, args: Sequence[Any], order: str | int, ledger: Ledger
     blocks = gx * gy * gz
     within = thread_order(order, machine.block[0] * machine.block[1] * machine.block[2])
     machine.threads = [Thread(machine, n) for n in range(len(within))]
-    pending: list[tuple[int, int, np.ndarray]] = []
+    pending: list[tuple[int, np.ndarray]] = []
     held, seen = 0, None
 
     def flush() -> Batch:
         nonlocal pending, held
         batch = gather(machine, pending)
         ledger.add(batch)
+        ledger.events += sum(int((log >= 0).sum()) for _, log in pending)
         sanitizer.add(batch)
         pending, held = [], 0
         return batch
@@ -105,13 +107,11 @@ def _run(machine: Machine, args: Sequence[Any], order: str | int, ledger: Ledger
                 raise
             if not machine.record:
                 continue
-            for thread in machine.threads:
-                if thread.events:
-                    pending.append((n, thread.linear, np.array(thread.events, dtype=np.int64)))
-                    held += len(thread.events)
-                    del thread.events[:]
+            pending.append((n, np.array(machine.events, dtype=np.int64)))
+            held += len(machine.events)
+            del machine.events[:]
             if touches and n == 0:
-                seen = _touches(machine, gather(machine, [p for p in pending if p[0] == 0]))
+                seen = _touches(machine, gather(machine, pending[-1:]))
             if held >= BATCH_EVENTS or n == blocks - 1:
                 flush()
         if pending:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable
+from array import array
+from collections import deque
+from collections.abc import Sequence
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
@@ -25,7 +27,7 @@ class Machine:
     """State of one launch. ``sites`` are site instances: one per site and call path; ``loops[i]``
     are the instance numbers of the loops around instance i, outermost first."""
 
-    def __init__(self, function: FunctionType, grid: tuple[int, int, int], block: tuple[int, int, int],
+    def __init__(self, grid: tuple[int, int, int], block: tuple[int, int, int],
                  *, record: bool, step_limit: int | None, stop_at_first: bool, dynamic_shared: int) -> None:
         self.grid, self.block = grid, block
         self.record = record
@@ -35,7 +37,10 @@ class Machine:
         self.barriers = 0
         self.current: Thread | None = None
         self.findings = FindingList()
-        self.memory = Memory(self.fault)
+        # one log for all threads: a negative entry says which thread the following ones belong to
+        self.events = array("q")
+        self.log = self.events.append if record else deque(maxlen=0).append
+        self.memory = Memory(self.fault, self.log)
         self.sites: list[Site] = []
         self.loops: list[tuple[int, ...]] = []
         self._instances: dict[tuple[int, str], int] = {}
@@ -49,7 +54,11 @@ class Machine:
         self._dynamic: dict[np.dtype, DeviceArray] = {}
         self.threads: list[Thread] = []
         self._cooperates: dict[FunctionType, bool] = {}
-        made, self.kernel = self._bind(function)
+
+    def bind(self, function: FunctionType, args: Sequence[Any]) -> None:
+        """Rewrite the kernel for these arguments. ``self.kernel(thread, 0, *args)`` then runs a thread."""
+        dimensions = tuple(len(a.shape) if isinstance(a, DeviceArray) else 0 for a in args)
+        made, self.kernel = self._bind(function, dimensions)
         self.cooperative = made.cooperative
         self._instantiate(function, made, ())
 
@@ -62,10 +71,11 @@ class Machine:
             known = self._cooperates[function] = template(function, self.cooperates).cooperative
         return known
 
-    def _bind(self, function: FunctionType) -> tuple[Template, FunctionType]:
+    def _bind(self, function: FunctionType,
+              dimensions: tuple[int, ...] | None = None) -> tuple[Template, FunctionType]:
         if function in self._functions:
             return self._functions[function]
-        made = template(function, self.cooperates)
+        made = template(function, self.cooperates, dimensions)
         names = dict(function.__globals__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             try:
@@ -219,6 +229,3 @@ def _numba_dtype(dtype: Any) -> Any:
     except ImportError:
         from numba.np import numpy_support
     return numpy_support.as_dtype(dtype)
-
-
-__all__ = ["Machine", "SHARED_LIMIT", "Callable"]

@@ -1,9 +1,10 @@
 """Watched memory: arrays as a kernel sees them, with bounds, addresses and a log.
 
 An :class:`Allocation` owns a flat sequence of elements and an address range; a
-:class:`DeviceArray` is a view of one (offset, shape and strides in elements). Instrumented kernels
-call ``load1``, ``store2`` … with the site's code and the thread's ``log``; code that is not
-instrumented may still index the arrays, unrecorded but bounds-checked.
+:class:`DeviceArray` is a view of one (offset, shape and strides in elements). Rewritten kernels call
+an array's own ``load`` and ``store`` where it is known to be an array of as many dimensions as there are
+indices, else ``load_any`` and ``store_any``; each takes the site's packed number and logs. Code that is
+not rewritten may still index the arrays, unrecorded but bounds-checked.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from autograder.simulator.errors import KernelError
-from autograder.simulator.gpumath import f32, to_float32
+from autograder.simulator.gpumath import to_float32
 from autograder.simulator.sites import GLOBAL_BASE, LOCAL_BASE
 
-Log = Callable[[int], None]
+Log = Callable[[int], Any]
 
 
 def converter(dtype: np.dtype) -> Callable[[Any], Any]:
@@ -75,10 +76,11 @@ class Shape(tuple):
 
 
 class DeviceArray:
-    """A view of an allocation. Subclasses fix the number of dimensions for speed."""
+    """A view of an allocation. ``load(i, …, code)`` and ``store(i, …, value, code)`` take one index per
+    dimension; there are none (None) for more than three dimensions."""
 
     __slots__ = ("allocation", "data", "shape", "steps", "offset", "address", "itemsize", "scalar",
-                 "convert", "n0", "n1", "n2", "s0", "s1", "s2", "memory")
+                 "convert", "memory", "load", "store")
 
     def __init__(self, allocation: Allocation, memory: Memory, offset: int, shape: tuple[int, ...],
                  steps: tuple[int, ...]) -> None:
@@ -92,10 +94,7 @@ class DeviceArray:
         self.address = allocation.address
         self.scalar = allocation.dtype.type
         self.convert = memory.converter(allocation.dtype)
-        padded = (*shape, 0, 0, 0)
-        self.n0, self.n1, self.n2 = padded[:3]
-        stepped = (*steps, 0, 0, 0)
-        self.s0, self.s1, self.s2 = stepped[:3]
+        self.load, self.store = _ACCESS.get(len(shape), _no_access)(self)
 
     # what a kernel may ask of an array
     @property
@@ -150,36 +149,13 @@ class DeviceArray:
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, idx: Any) -> Any:
-        return load_any(self, idx, 0, _no_log)
+        return load_any(self, idx, None)
 
     def __setitem__(self, idx: Any, value: Any) -> None:
-        store_any(self, idx, value, 0, _no_log)
+        store_any(self, idx, value, None)
 
     def __repr__(self) -> str:
         return f"<{self.allocation.space} array {self.allocation.name!r} {tuple(self.shape)} {self.dtype}>"
-
-
-class Array1(DeviceArray):
-    __slots__ = ()
-
-
-class Array2(DeviceArray):
-    __slots__ = ()
-
-
-class Array3(DeviceArray):
-    __slots__ = ()
-
-
-class ArrayN(DeviceArray):
-    __slots__ = ()
-
-
-_CLASSES = {1: Array1, 2: Array2, 3: Array3}
-
-
-def _no_log(entry: int) -> None:
-    return None
 
 
 def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -193,18 +169,19 @@ def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def view(base: DeviceArray, offset: int, shape: tuple[int, ...], steps: tuple[int, ...]) -> DeviceArray:
     """Another view of the memory of ``base``; ``offset`` and ``steps`` in elements."""
-    return _CLASSES.get(len(shape), ArrayN)(base.allocation, base.memory, offset, shape, steps)
+    return DeviceArray(base.allocation, base.memory, offset, shape, steps)
 
 
 class Memory:
     """All memory of one launch: hands out addresses, keeps the allocations, takes faults.
 
     ``fault(array, index, code, store)`` is called for an access outside an array and must raise or
-    return (the read then gives NaN, the write is dropped).
+    return (the read then gives NaN, the write is dropped); ``log`` takes one packed entry per access.
     """
 
-    def __init__(self, fault: Callable[[DeviceArray, tuple[int, ...], int, bool], None]) -> None:
+    def __init__(self, fault: Callable[[DeviceArray, tuple[int, ...], int, bool], None], log: Log) -> None:
         self.fault = fault
+        self.log = log
         self.allocations: list[Allocation] = []
         self._next_global = GLOBAL_BASE
         self._converters: dict[np.dtype, Callable[[Any], Any]] = {}
@@ -229,8 +206,7 @@ class Memory:
 
     def array(self, allocation: Allocation, shape: tuple[int, ...], offset: int = 0,
               steps: tuple[int, ...] | None = None) -> DeviceArray:
-        return _CLASSES.get(len(shape), ArrayN)(
-            allocation, self, offset, shape, contiguous(shape) if steps is None else steps)
+        return DeviceArray(allocation, self, offset, shape, contiguous(shape) if steps is None else steps)
 
 
 def poison(dtype: np.dtype) -> Any:
@@ -252,68 +228,77 @@ LOCAL_STRIDE = LOCAL_LIMIT
 assert LOCAL_BASE + 1024 * LOCAL_STRIDE <= GLOBAL_BASE
 
 
-# Access functions. i, j, k: indices; code: the site's packed number; log: the thread's append.
+# Access by one index per dimension, as closures: they run once per simulated access. An index of another
+# type than int (a NumPy integer, a slice) ends in an exception of the fast way and takes the general one.
 
-def load1(a: Any, i: Any, code: int, log: Log) -> Any:
-    if type(a) is Array1:
-        if type(i) is not int:
-            if type(i) is tuple or type(i) is slice:
-                return load_any(a, i, code, log)
-            i = as_index(i)
-        if 0 <= i < a.n0:
-            k = a.offset + i * a.s0
-            log(code + a.address + k * a.itemsize)
-            return a.data[k]
-        a.memory.fault(a, (i,), code, False)
-        return poison(a.allocation.dtype)
-    return load_any(a, i, code, log)
+def _access1(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    (n,), (step,), offset = a.shape, a.steps, a.offset
+    data, log, scalar, convert, size = a.data, a.memory.log, a.scalar, a.convert, a.itemsize
+    base = a.address + offset * size
+    stride = step * size
 
+    def load(i: Any, code: int) -> Any:
+        try:
+            if 0 <= i < n:
+                value = data[offset + i * step]
+                log(code + base + i * stride)
+                return value
+        except (TypeError, OverflowError):
+            pass
+        return load_any(a, i, code)
 
-def load2(a: Any, i: Any, j: Any, code: int, log: Log) -> Any:
-    if type(a) is Array2:
-        if type(i) is not int or type(j) is not int:
-            if isinstance(i, slice) or isinstance(j, slice):
-                return load_any(a, (i, j), code, log)
-            i, j = as_index(i), as_index(j)
-        if 0 <= i < a.n0 and 0 <= j < a.n1:
-            k = a.offset + i * a.s0 + j * a.s1
-            log(code + a.address + k * a.itemsize)
-            return a.data[k]
-        a.memory.fault(a, (i, j), code, False)
-        return poison(a.allocation.dtype)
-    return load_any(a, (i, j), code, log)
-
-
-def load3(a: Any, i: Any, j: Any, m: Any, code: int, log: Log) -> Any:
-    return load_any(a, (i, j, m), code, log)
-
-
-def store1(a: Any, i: Any, value: Any, code: int, log: Log) -> None:
-    if type(a) is Array1 and type(i) is int:
-        if 0 <= i < a.n0:
-            k = a.offset + i * a.s0
-            log(code + a.address + k * a.itemsize)
-            a.data[k] = value if type(value) is a.scalar else a.convert(value)
+    def store(i: Any, value: Any, code: int) -> None:
+        if type(i) is int and 0 <= i < n:
+            log(code + base + i * stride)
+            data[offset + i * step] = value if type(value) is scalar else convert(value)
         else:
-            a.memory.fault(a, (i,), code, True)
-    else:
-        store_any(a, i, value, code, log)
+            store_any(a, i, value, code)
+
+    return load, store
 
 
-def store2(a: Any, i: Any, j: Any, value: Any, code: int, log: Log) -> None:
-    if type(a) is Array2 and type(i) is int and type(j) is int:
-        if 0 <= i < a.n0 and 0 <= j < a.n1:
-            k = a.offset + i * a.s0 + j * a.s1
-            log(code + a.address + k * a.itemsize)
-            a.data[k] = value if type(value) is a.scalar else a.convert(value)
+def _access2(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    (n, m), (step, inner), offset = a.shape, a.steps, a.offset
+    data, log, scalar, convert, size = a.data, a.memory.log, a.scalar, a.convert, a.itemsize
+    base = a.address
+
+    def load(i: Any, j: Any, code: int) -> Any:
+        try:
+            if 0 <= i < n and 0 <= j < m:
+                k = offset + i * step + j * inner
+                value = data[k]
+                log(code + base + k * size)
+                return value
+        except (TypeError, OverflowError):
+            pass
+        return load_any(a, (i, j), code)
+
+    def store(i: Any, j: Any, value: Any, code: int) -> None:
+        if type(i) is int and type(j) is int and 0 <= i < n and 0 <= j < m:
+            k = offset + i * step + j * inner
+            log(code + base + k * size)
+            data[k] = value if type(value) is scalar else convert(value)
         else:
-            a.memory.fault(a, (i, j), code, True)
-    else:
-        store_any(a, (i, j), value, code, log)
+            store_any(a, (i, j), value, code)
+
+    return load, store
 
 
-def store3(a: Any, i: Any, j: Any, m: Any, value: Any, code: int, log: Log) -> None:
-    store_any(a, (i, j, m), value, code, log)
+def _access3(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    def load(i: Any, j: Any, k: Any, code: int) -> Any:
+        return load_any(a, (i, j, k), code)
+
+    def store(i: Any, j: Any, k: Any, value: Any, code: int) -> None:
+        store_any(a, (i, j, k), value, code)
+
+    return load, store
+
+
+def _no_access(a: DeviceArray) -> tuple[None, None]:
+    return None, None
+
+
+_ACCESS: dict[int, Callable[[DeviceArray], tuple[Any, Any]]] = {1: _access1, 2: _access2, 3: _access3}
 
 
 def locate(a: DeviceArray, idx: Any, code: int, store: bool) -> tuple[int | None, DeviceArray | None]:
@@ -357,33 +342,32 @@ def locate(a: DeviceArray, idx: Any, code: int, store: bool) -> tuple[int | None
     return None, view(a, offset, tuple(kept_shape), tuple(kept_steps))
 
 
-def load_any(a: Any, idx: Any, code: int, log: Log) -> Any:
-    """Read ``a[idx]`` for any container and any index; only DeviceArrays are recorded."""
+def load_any(a: Any, idx: Any, code: int | None) -> Any:
+    """Read ``a[idx]`` for any container and any index. Only DeviceArrays are recorded, and only with a
+    ``code``."""
     if not isinstance(a, DeviceArray):
         return a[idx]
-    position, part = locate(a, idx, code, False)
+    position, part = locate(a, idx, code or 0, False)
     if part is not None:
         return part
     if position is None:
         return poison(a.allocation.dtype)
-    log(code + a.address + position * a.itemsize)
+    if code is not None:
+        a.memory.log(code + a.address + position * a.itemsize)
     return a.data[position]
 
 
-def store_any(a: Any, idx: Any, value: Any, code: int, log: Log) -> None:
+def store_any(a: Any, idx: Any, value: Any, code: int | None) -> None:
     """Write ``a[idx] = value`` for any container and any index; a part takes a number or an array."""
     if not isinstance(a, DeviceArray):
         a[idx] = value
         return
-    position, part = locate(a, idx, code, True)
+    position, part = locate(a, idx, code or 0, True)
     if part is not None:
         for place in np.ndindex(*part.shape):
             item = value[place] if isinstance(value, (DeviceArray, np.ndarray)) else value
-            store_any(part, place, item, code, log)
+            store_any(part, place, item, code)
     elif position is not None:
-        log(code + a.address + position * a.itemsize)
+        if code is not None:
+            a.memory.log(code + a.address + position * a.itemsize)
         a.data[position] = value if type(value) is a.scalar else a.convert(value)
-
-
-__all__ = ["Allocation", "DeviceArray", "Memory", "contiguous", "f32", "load1", "load2", "load3",
-           "load_any", "poison", "store1", "store2", "store3", "store_any", "view"]

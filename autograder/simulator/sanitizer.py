@@ -31,36 +31,48 @@ class Sanitizer:
     def add(self, batch: Batch) -> None:
         if not len(batch):
             return
-        written = np.unique(batch.address[batch.kind != LOAD])
-        shared_or_written = batch.take(np.isin(batch.address, written))
-        self._races_in_blocks(shared_or_written.take(
-            (shared_or_written.address < LOCAL_BASE) | (shared_or_written.address >= GLOBAL_BASE)))
-        if int(np.prod(self.machine.grid)) > 1:
-            self._races_between_blocks(batch)
+        stores = batch.kind != LOAD
+        shared = batch.address < LOCAL_BASE
+        candidates = shared.copy()
+        several_blocks = int(np.prod(self.machine.grid)) > 1
+        for a in self.machine.memory.allocations:
+            if a.space != "global":
+                continue
+            inside = (batch.address >= a.address) & (batch.address < a.address + a.nbytes)
+            if (inside & stores).any():
+                candidates |= inside
+            if several_blocks:
+                self._races_between_blocks(a, batch.take(inside))
+        self._races_in_blocks(batch.take(candidates))
         self._uninitialised(batch.take(batch.address < GLOBAL_BASE))
 
     # races
     def _races_in_blocks(self, batch: Batch) -> None:
         if not len(batch):
             return
-        address, _ = compact(batch.address)
-        block, _ = compact(batch.block)
+        warp = batch.thread // 32
+        lane_order = batch.sync * (len(self.machine.threads) // 32 + 1) + warp
+        address, block = compact(batch.address)[0], compact(batch.block)[0]
         order, starts = _groups(block, address, batch.interval)
-        b = batch.take(order)
-        warp = b.thread // 32
+        b, w = batch.take(order), warp[order]
         mixed = _mixed(b.kind, starts)
-        several_warps = np.minimum.reduceat(warp, starts) != np.maximum.reduceat(warp, starts)
+        ends = np.append(starts[1:], len(b))
+        several_warps = np.minimum.reduceat(w, starts) != np.maximum.reduceat(w, starts)
         for group in np.flatnonzero(mixed & several_warps):
-            end = starts[group + 1] if group + 1 < len(starts) else len(b)
-            self._report(b.take(slice(starts[group], end)), by_warp=True)
+            self._report(b.take(slice(starts[group], ends[group])), by_warp=True)
         # lanes of one warp, between two of its warp operations
-        order, starts = _groups(block, address, batch.interval, batch.thread // 32, batch.sync)
-        b = batch.take(order)
-        mixed = _mixed(b.kind, starts)
+        several = mixed & (np.minimum.reduceat(b.thread, starts) != np.maximum.reduceat(b.thread, starts))
+        inside = np.repeat(several, ends - starts)
+        if not inside.any():
+            return
+        rest = np.flatnonzero(inside)
+        again, starts = _groups(block[order][rest], address[order][rest], b.interval[rest],
+                                lane_order[order][rest])
+        b = b.take(rest[again])
+        ends = np.append(starts[1:], len(b))
         several = np.minimum.reduceat(b.thread, starts) != np.maximum.reduceat(b.thread, starts)
-        for group in np.flatnonzero(mixed & several):
-            end = starts[group + 1] if group + 1 < len(starts) else len(b)
-            self._report(b.take(slice(starts[group], end)), by_warp=False)
+        for group in np.flatnonzero(_mixed(b.kind, starts) & several):
+            self._report(b.take(slice(starts[group], ends[group])), by_warp=False)
 
     def _report(self, group: Batch, *, by_warp: bool) -> None:
         pair = _conflict(group, by_warp)
@@ -85,34 +97,34 @@ class Sanitizer:
             "racecheck", text, places, a.name, index,
             key=tuple(sorted((places[0].line, places[1].line))) + (a.name,))
 
-    def _races_between_blocks(self, batch: Batch) -> None:
-        batch = batch.take(batch.address >= GLOBAL_BASE)
-        for a in [a for a in self.machine.memory.allocations if a.space == "global"]:
-            inside = (batch.address >= a.address) & (batch.address < a.address + a.nbytes)
-            part = batch.take(inside)
-            if not len(part):
-                continue
-            if a.number not in self._reader:
-                self._reader[a.number] = np.zeros(len(a.data), np.int32)
-                self._writer[a.number] = np.zeros(len(a.data), np.int32)
-            reader, writer = self._reader[a.number], self._writer[a.number]
-            element = (part.address - a.address) // a.dtype.itemsize
-            plain = part.kind == STORE
-            reads = part.kind == LOAD
-            # within the batch a later block may meet an earlier one: go block by block
-            for block in np.unique(part.block):
-                mine = part.block == block
-                e, w = element[mine], plain[mine]
-                others_wrote = (writer[e] != 0) & (writer[e] != block + 1)
-                others_read = (reader[e] != 0) & (reader[e] != block + 1)
-                clash = others_wrote | (w & others_read)
-                if (part.kind[mine] == ATOMIC).any():
-                    clash &= part.kind[mine] != ATOMIC
-                if clash.any():
-                    n = int(np.flatnonzero(mine)[np.flatnonzero(clash)[0]])
-                    self._report_blocks(part, n, a, int(writer[element[n]] or reader[element[n]]) - 1)
-                reader[e[reads[mine]]] = block + 1
-                writer[e[~reads[mine]]] = block + 1
+    def _races_between_blocks(self, a: Allocation, part: Batch) -> None:
+        if not len(part):
+            return
+        if a.number not in self._reader:
+            self._reader[a.number] = np.zeros(len(a.data), np.int32)
+            self._writer[a.number] = np.zeros(len(a.data), np.int32)
+        reader, writer = self._reader[a.number], self._writer[a.number]
+        element = (part.address - a.address) // a.dtype.itemsize
+        mark = (part.block + 1).astype(np.int32)
+        reads, plain = part.kind == LOAD, part.kind == STORE
+        # against blocks of earlier batches
+        before = writer[element]
+        clash = (before != 0) & (before != mark) & (part.kind != ATOMIC)
+        clash |= plain & (reader[element] != 0) & (reader[element] != mark)
+        if clash.any():
+            n = int(np.flatnonzero(clash)[0])
+            self._report_blocks(part, n, a, int(before[n] or reader[element[n]]) - 1)
+        # within the batch
+        if not reads.all():
+            order, starts = _groups(element)
+            b = part.take(order)
+            several = np.minimum.reduceat(b.block, starts) != np.maximum.reduceat(b.block, starts)
+            for group in np.flatnonzero(_mixed(b.kind, starts) & several)[:1]:
+                n, other = starts[group], starts[group] + np.flatnonzero(
+                    b.block[starts[group]:] != b.block[starts[group]])[0]
+                self._report_blocks(b, int(other), a, int(b.block[n]))
+        reader[element[reads]] = mark[reads]
+        writer[element[~reads]] = mark[~reads]
 
     def _report_blocks(self, part: Batch, n: int, a: Allocation, other: int) -> None:
         place = self._place(part, n)

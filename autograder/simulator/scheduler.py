@@ -35,12 +35,13 @@ def thread_order(order: str | int, count: int) -> list[int]:
 def run_block(machine: Machine, block: Dim3, order: Sequence[int], args: Sequence[Any]) -> None:
     """Run one block to its end. Exceptions of a thread come out as they are; ``machine.current`` is
     then the thread that raised."""
-    kernel, threads = machine.kernel, machine.threads
+    kernel, threads, log = machine.kernel, machine.threads, machine.log
     for thread in threads:
         thread.begin_block(block)
     if not machine.cooperative:
         for n in order:
             thread = machine.current = threads[n]
+            log(thread.mark)
             kernel(thread, 0, *args)
             thread.state = "done"
         return
@@ -54,26 +55,26 @@ def run_block(machine: Machine, block: Dim3, order: Sequence[int], args: Sequenc
     while ready or at_barrier or in_warp:
         for thread in ready:
             machine.current = thread
+            log(thread.mark)
             try:
-                wait = thread.resume(thread.answer)
+                wait = thread.waits = thread.resume(thread.answer)
             except StopIteration:
                 thread.state = "done"
                 continue
-            thread.answer = None
-            thread.waits = wait
             if type(wait) is int:
-                thread.log(wait)
+                log(wait)
                 at_barrier.append(thread)
-            elif wait[1][0] in ("count", "and", "or"):
-                thread.log(wait[0])
+                continue
+            thread.answer = None
+            if wait[1][0] in ("count", "and", "or"):
+                log(wait[0])
                 at_barrier.append(thread)
             else:
                 in_warp.append(thread)
         machine.steps += len(ready)
-        if machine.steps > machine.step_limit and ready:
-            last = next((t for t in ready if t.waits is not None), ready[0])
-            code = last.waits if type(last.waits) is int else last.waits[0]
-            machine.out_of_steps(last, code)
+        if machine.steps > machine.step_limit and (at_barrier or in_warp):
+            last = (in_warp or at_barrier)[0]
+            machine.out_of_steps(last, last.waits if type(last.waits) is int else last.waits[0])
         ready = []
         if in_warp:
             shuffled = True
@@ -90,9 +91,11 @@ def run_block(machine: Machine, block: Dim3, order: Sequence[int], args: Sequenc
 def _open_barrier(machine: Machine, waiting: list[Thread]) -> None:
     """All running threads wait at barriers: check that a GPU would let them pass, and answer."""
     machine.barriers += 1
-    codes = {t.waits if type(t.waits) is int else t.waits[0] for t in waiting}
-    if len(codes) > 1 or len(waiting) < len(machine.threads):
-        _check_barrier(machine, waiting, codes)
+    first = waiting[0].waits
+    plain = type(first) is int
+    if plain and len(waiting) == len(machine.threads) and all([t.waits == first for t in waiting]):
+        return
+    _check_barrier(machine, waiting)
     votes = [t for t in waiting if type(t.waits) is not int]
     if votes:
         values = [bool(t.waits[1][1]) for t in votes]
@@ -101,7 +104,7 @@ def _open_barrier(machine: Machine, waiting: list[Thread]) -> None:
             thread.answer = answers[thread.waits[1][0]]
 
 
-def _check_barrier(machine: Machine, waiting: list[Thread], codes: set[int]) -> None:
+def _check_barrier(machine: Machine, waiting: list[Thread]) -> None:
     lines: dict[int, list[Thread]] = {}
     for thread in waiting:
         code = thread.waits if type(thread.waits) is int else thread.waits[0]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Iterator
-from operator import index as as_index
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autograder.simulator.gpumath import maximum, minimum
-from autograder.simulator.memory import LOCAL_LIMIT, LOCAL_STRIDE, DeviceArray, load_any, locate, poison
+from autograder.simulator.memory import LOCAL_LIMIT, LOCAL_STRIDE, DeviceArray, locate, poison
 from autograder.simulator.sites import LOCAL_BASE
 
 if TYPE_CHECKING:
@@ -35,15 +33,11 @@ class Dim3:
         return f"({self.x}, {self.y}, {self.z})"
 
 
-def _discard(entry: int) -> None:
-    return None
-
-
 class Thread:
     """One thread of the running block. The scheduler sets ``blockIdx`` per block."""
 
     __slots__ = ("machine", "threadIdx", "blockIdx", "blockDim", "gridDim", "linear", "laneid", "warp",
-                 "events", "log", "state", "answer", "local_top", "resume", "waits")
+                 "log", "mark", "state", "answer", "local_top", "resume", "waits")
 
     def __init__(self, machine: Machine, linear: int) -> None:
         bx, by, _ = machine.block
@@ -54,8 +48,8 @@ class Thread:
         self.threadIdx = Dim3(linear % bx, linear // bx % by, linear // (bx * by))
         self.blockDim = Dim3(*machine.block)
         self.gridDim = Dim3(*machine.grid)
-        self.events = array("q")
-        self.log = self.events.append if machine.record else _discard
+        self.log = machine.log
+        self.mark = -1 - linear  # in the log: from here on this thread runs
         self.blockIdx = Dim3(0, 0, 0)
         self.begin_block(self.blockIdx)
 
@@ -86,11 +80,10 @@ class Thread:
         return n
 
     # control
-    def tick(self, code: int) -> None:
-        """One more round of a ``while`` loop."""
-        self.log(code)
+    def spend(self, rounds: int, code: int) -> None:
+        """That many more rounds of a ``while`` loop."""
         machine = self.machine
-        machine.steps += 1
+        machine.steps += rounds
         if machine.steps > machine.step_limit:
             machine.out_of_steps(self, code)
 
@@ -206,6 +199,3 @@ class Thread:
     def atomic_compare_and_swap(self, code: int, a: Any, old: Any, value: Any) -> Any:
         first = 0 if a.ndim == 1 else (0,) * a.ndim
         return self.atomic_cas(code, a, first, old, value)
-
-
-__all__ = ["Dim3", "Thread", "as_index", "load_any"]

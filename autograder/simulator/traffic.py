@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.simulator.events import Batch, compact, pack, unpack
 from autograder.simulator.machine import Machine
-from autograder.simulator.sites import ATOMIC, GLOBAL_BASE, KIND_NAMES, LOAD, LOCAL_BASE
+from autograder.simulator.sites import GLOBAL_BASE, KIND_NAMES, LOAD, LOCAL_BASE
 from autograder.simulator.trace import LineTraffic, Traffic
 
 SECTOR = 32
@@ -22,6 +22,7 @@ class Ledger:
         self.rows: dict[tuple[int, int], list[int]] = {}  # (site, array) -> requests, sectors, bytes
         self.requests: dict[int, int] = {}  # site -> requests that touch global memory
         self.accesses = 0
+        self.events = 0  # accesses, loop rounds, barriers and warp operations
 
     def add(self, batch: Batch) -> None:
         if not len(batch):
@@ -114,6 +115,3 @@ class Ledger:
         for number, requests in self.requests.items():
             (load if self.machine.sites[number].kind == LOAD else store)[0] += requests
         return Traffic(*load, *store)
-
-
-__all__ = ["ATOMIC", "Ledger", "SECTOR"]

@@ -49,7 +49,8 @@ def answer(machine: Machine, waiting: list[Thread], *, force: bool) -> tuple[lis
         forced = forced or not complete
         _note_faults(machine, number, mask, alive, here, lanes)
         for thread in lanes:
-            thread.log(thread.waits[0])
+            machine.log(thread.mark)
+            machine.log(thread.waits[0])
             thread.answer = _OPERATIONS[name](thread, present)
             ready.append(thread)
     return ready, still
