@@ -40,7 +40,6 @@ THREAD_VALUES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "laneid"}
 THREAD_CALLS = {"grid", "gridsize", "lanemask_lt", "threadfence", "threadfence_block",
                 "threadfence_system", "nanosleep"}
 _BUILTINS = {max: gpumath.maximum, min: gpumath.minimum, int: gpumath.to_int}
-Dimensions = tuple[int, ...] | None  # of the arguments of a kernel, 0 for a number; None in a device function
 _ROUNDS = 1024  # a `while` loop reports its rounds to the step count this many at a time
 
 
@@ -91,11 +90,9 @@ _cache: dict[tuple, tuple[Template, tuple]] = {}
 _CACHE_SIZE = 256
 
 
-def template(function: FunctionType, cooperates: Callable[[FunctionType], bool],
-             dimensions: Dimensions = None) -> Template:
+def template(function: FunctionType, cooperates: Callable[[FunctionType], bool], is_kernel: bool = False) -> Template:
     """The rewritten form of ``function``. ``cooperates(f)`` says whether a device function that it
-    calls yields; ``dimensions`` are those of a kernel's arguments. Results are cached by code object and
-    by what its special names stand for."""
+    calls yields. Results are cached by code object and by what its special names stand for."""
     code = function.__code__
     special = []
     for name in (*code.co_names, *code.co_freevars):
@@ -107,10 +104,10 @@ def template(function: FunctionType, cooperates: Callable[[FunctionType], bool],
             special.append((name, value.fn, cooperates(value.fn)))
         elif isinstance(value, (ModuleType, type)) or callable(value):
             special.append((name, value, None))
-    key = (code, dimensions, tuple((n, id(v), c) for n, v, c in special))
+    key = (code, is_kernel, tuple((n, id(v), c) for n, v, c in special))
     if key in _cache:
         return _cache[key][0]
-    made = _Rewriter(function, cooperates, dimensions).run()
+    made = _Rewriter(function, cooperates, is_kernel).run()
     if len(_cache) >= _CACHE_SIZE:
         _cache.pop(next(iter(_cache)), None)
     _cache[key] = (made, tuple(special))  # keeps the objects alive, so that their ids stay theirs
@@ -138,12 +135,13 @@ def _source(function: FunctionType) -> ast.FunctionDef:
 
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, function: FunctionType, cooperates: Callable[[FunctionType], bool],
-                 dimensions: Dimensions) -> None:
+                 is_kernel: bool) -> None:
         self.function = function
-        self.is_kernel = dimensions is not None
-        self.known: dict[str, int] = {}  # names that always hold an array, with its dimensions
-        self.direct: dict[tuple[str, str], str] = {}  # (name, verb) -> the local name of its access function
-        self.dimensions = dimensions or ()
+        self.is_kernel = is_kernel
+        # names that stand for one object all through the function, with how many indices they take: their
+        # access functions are looked up once
+        self.parameters: dict[str, int] = {}
+        self.arrays: dict[str, int] = {}
         self.cooperates = cooperates
         self.locals = set(function.__code__.co_varnames) | set(function.__code__.co_cellvars)
         self.filename = function.__code__.co_filename
@@ -158,17 +156,15 @@ class _Rewriter(ast.NodeTransformer):
     def run(self) -> Template:
         node = _source(self.function)
         name = node.name
-        self.known = self._known_arrays(node)
+        self._find_fixed_names(node)
         body = []
         for statement in node.body:
             made = self.visit(statement)
             body += made if isinstance(made, list) else [made]
-        prologue = ast.parse("\n".join([
-            "__log = __t.log", *(f"{local} = {base}.{verb}" for (base, verb), local in self.direct.items())])).body
-        for statement in prologue:
-            for part in ast.walk(statement):
-                ast.copy_location(part, node)
-        node.body = prologue + body
+        prologue = ast.parse("__log = __t.log").body
+        for parameter, indices in self.parameters.items():
+            prologue += self.look_up(parameter, indices)
+        node.body = [self.place_all(statement, node) for statement in prologue] + body
         if self.cooperative and not any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(node)):
             raise KernelError(f"`{name}` could not be rewritten")
         node.decorator_list, node.returns = [], None
@@ -205,6 +201,12 @@ class _Rewriter(ast.NodeTransformer):
         for part in ast.walk(made):
             if isinstance(part, (ast.expr, ast.stmt)) and not hasattr(part, "lineno"):
                 ast.copy_location(part, at)
+        return made
+
+    @staticmethod
+    def place_all(made: ast.stmt, at: ast.AST) -> ast.stmt:
+        for part in ast.walk(made):
+            ast.copy_location(part, at)
         return made
 
     def bind(self, label: str, value: Any) -> ast.expr:
@@ -337,17 +339,39 @@ class _Rewriter(ast.NodeTransformer):
         ends = [self.visit(e) if e is not None else none for e in (node.lower, node.upper, node.step)]
         return self.call("__slice", ends, node)
 
-    def _known_arrays(self, node: ast.FunctionDef) -> dict[str, int]:
-        """Parameters that are arrays in this launch and are never assigned again."""
-        assigned = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-        names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
-        return {n: d for n, d in zip(names, self.dimensions) if 1 <= d <= 3 and n not in assigned}
+    def _find_fixed_names(self, node: ast.FunctionDef) -> None:
+        """Parameters never assigned again, and names assigned once from shared.array or local.array, as
+        far as they are always indexed with the same number of plain indices."""
+        indices: dict[str, set[int]] = {}
+        assigned: dict[str, int] = {}
+        made: set[str] = set()
+        for part in ast.walk(node):
+            if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name):
+                plain = part.slice.elts if isinstance(part.slice, ast.Tuple) else [part.slice]
+                count = 0 if any(isinstance(e, (ast.Slice, ast.Starred)) for e in plain) else len(plain)
+                indices.setdefault(part.value.id, set()).add(count)
+            elif isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+                assigned[part.id] = assigned.get(part.id, 0) + 1
+            elif isinstance(part, ast.Assign) and len(part.targets) == 1 and isinstance(part.targets[0], ast.Name):
+                if isinstance(part.value, ast.Call):
+                    known, value = self.resolve(part.value.func)
+                    if known and isinstance(value, KernelName) and value.dotted in ("shared.array", "local.array"):
+                        made.add(part.targets[0].id)
+        fixed = {n: next(iter(c)) for n, c in indices.items() if len(c) == 1 and 1 <= next(iter(c)) <= 3}
+        names = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
+        self.parameters = {n: k for n, k in fixed.items() if n in names and n not in assigned}
+        self.arrays = {n: k for n, k in fixed.items() if n in made and assigned.get(n) == 1 and n not in names}
+
+    def look_up(self, name: str, indices: int) -> list[ast.stmt]:
+        self.bound["__loader"], self.bound["__storer"] = memory.loader, memory.storer
+        return ast.parse(f"__load_{name} = __loader({name}, {indices})\n"
+                         f"__store_{name} = __storer({name}, {indices})").body
 
     def access(self, verb: str, base: ast.expr, index: list[ast.expr] | ast.expr,
                value: list[ast.expr], site: int, at: ast.AST) -> ast.Call:
-        if isinstance(index, list) and isinstance(base, ast.Name) and self.known.get(base.id) == len(index):
-            local = self.direct.setdefault((base.id, verb), f"__{verb}_{base.id}")
-            return self.call(local, [*index, *value, self.code(site)], at)
+        if isinstance(index, list) and isinstance(base, ast.Name) and (
+                base.id in self.parameters or base.id in self.arrays):
+            return self.call(f"__{verb}_{base.id}", [*index, *value, self.code(site)], at)
         self.bound[f"__{verb}_any"] = memory.load_any if verb == "load" else memory.store_any
         if isinstance(index, list):
             index = index[0] if len(index) == 1 else ast.Tuple(index, ast.Load())
@@ -454,7 +478,11 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         value = self.visit(node.value)
         if len(node.targets) == 1:
-            return self.assign(node.targets[0], value, node)
+            target = node.targets[0]
+            after = []
+            if isinstance(target, ast.Name) and target.id in self.arrays:
+                after = [self.place_all(s, node) for s in self.look_up(target.id, self.arrays[target.id])]
+            return [*self.assign(target, value, node), *after]
         name = self.temporary()
         made = [self.place(ast.Assign([ast.Name(name, ast.Store())], value), node)]
         for target in node.targets:
@@ -515,9 +543,7 @@ class _Rewriter(ast.NodeTransformer):
         spend = ast.Expr(self.call(self.thread("spend"), [ast.Constant(_ROUNDS), self.code(step)], node))
         count[1].body.append(spend)
         start = ast.Assign([ast.Name(rounds, ast.Store())], ast.Constant(0))
-        for part in (start, *count):
-            for inner in ast.walk(part):
-                ast.copy_location(inner, node)
+        count = [self.place_all(part, node) for part in count]
         loop = ast.While(test, [self.log(step, node), *count, *self.inside(step, node.body)],
                          [s for part in node.orelse for s in _many(self.visit(part))])
         return [self.log(enter, node), self.place(start, node), self.place(loop, node)]

@@ -68,7 +68,7 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any], *, names: Se
     machine = Machine(full_grid, full_block, record=record, step_limit=step_limit,
                       stop_at_first=stop_at_first, dynamic_shared=dynamic_shared)
     bound = bind_arguments(machine.memory, function, args, names)
-    machine.bind(function, bound)
+    machine.bind(function)
     ledger, sanitizer = Ledger(machine), Sanitizer(machine)
     seen = _run(machine, bound, order, ledger, sanitizer, touches)
     write_back(machine.memory)

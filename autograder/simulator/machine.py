@@ -5,7 +5,6 @@ from __future__ import annotations
 import linecache
 from array import array
 from collections import deque
-from collections.abc import Sequence
 from types import CodeType, FunctionType
 from typing import Any, NoReturn
 
@@ -55,10 +54,9 @@ class Machine:
         self.threads: list[Thread] = []
         self._cooperates: dict[FunctionType, bool] = {}
 
-    def bind(self, function: FunctionType, args: Sequence[Any]) -> None:
-        """Rewrite the kernel for these arguments. ``self.kernel(thread, 0, *args)`` then runs a thread."""
-        dimensions = tuple(len(a.shape) if isinstance(a, DeviceArray) else 0 for a in args)
-        made, self.kernel = self._bind(function, dimensions)
+    def bind(self, function: FunctionType) -> None:
+        """Rewrite the kernel. ``self.kernel(thread, 0, *args)`` then runs a thread of it."""
+        made, self.kernel = self._bind(function, is_kernel=True)
         self.cooperative = made.cooperative
         self._instantiate(function, made, ())
 
@@ -71,11 +69,10 @@ class Machine:
             known = self._cooperates[function] = template(function, self.cooperates).cooperative
         return known
 
-    def _bind(self, function: FunctionType,
-              dimensions: tuple[int, ...] | None = None) -> tuple[Template, FunctionType]:
+    def _bind(self, function: FunctionType, *, is_kernel: bool = False) -> tuple[Template, FunctionType]:
         if function in self._functions:
             return self._functions[function]
-        made = template(function, self.cooperates, dimensions)
+        made = template(function, self.cooperates, is_kernel)
         names = dict(function.__globals__)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             try:

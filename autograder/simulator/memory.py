@@ -245,14 +245,14 @@ def _access1(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 return value
         except (TypeError, OverflowError):
             pass
-        return load_any(a, i, code)
+        return load_slowly(a, i, code)
 
     def store(i: Any, value: Any, code: int) -> None:
         if type(i) is int and 0 <= i < n:
             log(code + base + i * stride)
             data[offset + i * step] = value if type(value) is scalar else convert(value)
         else:
-            store_any(a, i, value, code)
+            store_slowly(a, i, value, code)
 
     return load, store
 
@@ -271,7 +271,7 @@ def _access2(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 return value
         except (TypeError, OverflowError):
             pass
-        return load_any(a, (i, j), code)
+        return load_slowly(a, (i, j), code)
 
     def store(i: Any, j: Any, value: Any, code: int) -> None:
         if type(i) is int and type(j) is int and 0 <= i < n and 0 <= j < m:
@@ -279,17 +279,17 @@ def _access2(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
             log(code + base + k * size)
             data[k] = value if type(value) is scalar else convert(value)
         else:
-            store_any(a, (i, j), value, code)
+            store_slowly(a, (i, j), value, code)
 
     return load, store
 
 
 def _access3(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def load(i: Any, j: Any, k: Any, code: int) -> Any:
-        return load_any(a, (i, j, k), code)
+        return load_slowly(a, (i, j, k), code)
 
     def store(i: Any, j: Any, k: Any, value: Any, code: int) -> None:
-        store_any(a, (i, j, k), value, code)
+        store_slowly(a, (i, j, k), value, code)
 
     return load, store
 
@@ -342,11 +342,8 @@ def locate(a: DeviceArray, idx: Any, code: int, store: bool) -> tuple[int | None
     return None, view(a, offset, tuple(kept_shape), tuple(kept_steps))
 
 
-def load_any(a: Any, idx: Any, code: int | None) -> Any:
-    """Read ``a[idx]`` for any container and any index. Only DeviceArrays are recorded, and only with a
-    ``code``."""
-    if not isinstance(a, DeviceArray):
-        return a[idx]
+def load_slowly(a: DeviceArray, idx: Any, code: int | None) -> Any:
+    """Read ``a[idx]`` for any index; recorded when there is a ``code``."""
     position, part = locate(a, idx, code or 0, False)
     if part is not None:
         return part
@@ -357,17 +354,51 @@ def load_any(a: Any, idx: Any, code: int | None) -> Any:
     return a.data[position]
 
 
-def store_any(a: Any, idx: Any, value: Any, code: int | None) -> None:
-    """Write ``a[idx] = value`` for any container and any index; a part takes a number or an array."""
-    if not isinstance(a, DeviceArray):
-        a[idx] = value
-        return
+def store_slowly(a: DeviceArray, idx: Any, value: Any, code: int | None) -> None:
+    """Write ``a[idx] = value`` for any index; a part takes a number or an array."""
     position, part = locate(a, idx, code or 0, True)
     if part is not None:
         for place in np.ndindex(*part.shape):
             item = value[place] if isinstance(value, (DeviceArray, np.ndarray)) else value
-            store_any(part, place, item, code)
+            store_slowly(part, place, item, code)
     elif position is not None:
         if code is not None:
             a.memory.log(code + a.address + position * a.itemsize)
         a.data[position] = value if type(value) is a.scalar else a.convert(value)
+
+
+def load_any(a: Any, idx: Any, code: int | None) -> Any:
+    """Read ``a[idx]`` for any container. Only DeviceArrays are recorded, and only with a ``code``."""
+    if type(a) is not DeviceArray:
+        return a[idx]
+    if len(a.shape) == 1 and type(idx) is int and code is not None:
+        return a.load(idx, code)
+    return load_slowly(a, idx, code)
+
+
+def store_any(a: Any, idx: Any, value: Any, code: int | None) -> None:
+    """Write ``a[idx] = value`` for any container."""
+    if type(a) is not DeviceArray:
+        a[idx] = value
+    elif len(a.shape) == 1 and type(idx) is int and code is not None:
+        a.store(idx, value, code)
+    else:
+        store_slowly(a, idx, value, code)
+
+
+def loader(a: Any, indices: int) -> Callable[..., Any]:
+    """``load(i, …, code)`` for something that is read with that many indices, whatever it is."""
+    if type(a) is DeviceArray and len(a.shape) == indices and a.load is not None:
+        return a.load
+    if indices == 1:
+        return lambda i, code: load_any(a, i, code)
+    return lambda *parts: load_any(a, parts[:-1], parts[-1])
+
+
+def storer(a: Any, indices: int) -> Callable[..., Any]:
+    """``store(i, …, value, code)`` for something that is written with that many indices."""
+    if type(a) is DeviceArray and len(a.shape) == indices and a.store is not None:
+        return a.store
+    if indices == 1:
+        return lambda i, value, code: store_any(a, i, value, code)
+    return lambda *parts: store_any(a, parts[:-2], parts[-2], parts[-1])
