@@ -203,6 +203,41 @@ def test_blocks_race_across_batches(monkeypatch):
 
 
 @cuda.jit
+def all_write(out, same):
+    t = cuda.threadIdx.x
+    buf = cuda.shared.array(1, numba.float32)
+    buf[0] = 3 if same else t
+    cuda.syncthreads()
+    out[t] = buf[0]
+
+
+def test_writing_one_value_together_is_no_race_but_different_values_are():
+    assert launch(all_write, 1, 64, (np.zeros(64), True)).findings == ()
+    trace = launch(all_write, 1, 64, (np.zeros(64), False))
+    assert tools(trace) == {"racecheck"} and "both write" in trace.findings[0].message
+
+
+@cuda.jit
+def add_one(x):
+    x[cuda.grid(1)] += 1
+
+
+def test_a_device_array_that_nothing_has_written_is_reported():
+    install()
+    fresh = cuda.device_array(64, np.float32)
+    assert tools(launch(add_one, 2, 32, (fresh,))) == {"initcheck"}
+    assert launch(add_one, 2, 32, (fresh,)).findings == ()
+    filled = cuda.device_array(64, np.float32)
+    filled.copy_to_device(np.ones(64, np.float32))
+    assert launch(add_one, 2, 32, (filled,)).findings == ()
+
+
+def test_a_part_of_a_device_array_keeps_its_alignment():
+    x, y = cuda.to_device(np.ones(65, np.float32)), cuda.to_device(np.ones(64, np.float32))
+    assert launch(no_guard, 1, 64, (x[1:], y)).traffic.load_sectors == 10
+
+
+@cuda.jit
 def unwritten(out):
     buf = cuda.shared.array(64, numba.float32)
     if cuda.threadIdx.x < 8:

@@ -33,6 +33,19 @@ def test_barriers_on_two_lines_are_divergent():
 
 
 @cuda.jit
+def around_the_barrier(out):
+    t = cuda.threadIdx.x
+    if t % 2 == 0:
+        cuda.syncthreads()
+    out[t] = t
+
+
+def test_lanes_that_go_around_a_barrier_are_divergent():
+    finding = run(around_the_barrier, np.zeros(32)).findings[0]
+    assert finding.tool == "synccheck" and "16 threads" in finding.message and "go around it" in finding.message
+
+
+@cuda.jit
 def early_return(out):
     t = cuda.threadIdx.x
     if t >= 20:
@@ -41,9 +54,9 @@ def early_return(out):
     out[t] = t
 
 
-def test_a_barrier_that_some_threads_never_reach():
-    finding = run(early_return, np.zeros(32)).findings[0]
-    assert finding.tool == "synccheck" and "12 threads" in finding.message
+def test_threads_that_have_returned_count_as_arrived():
+    out = np.zeros(32)
+    assert run(early_return, out).findings == () and out[19] == 19
 
 
 @cuda.jit
@@ -148,7 +161,22 @@ def full_mask_in_branch(out):
 def test_a_full_mask_with_lanes_elsewhere_is_a_finding():
     trace = run(full_mask_in_branch, np.zeros(32, np.float32))
     assert {f.tool for f in trace.findings} == {"synccheck"}
-    assert "names lane 16" in trace.findings[0].message
+    assert "reads lane 16" in trace.findings[0].message
+
+
+@cuda.jit
+def shuffle_beside_a_barrier(out):
+    t = cuda.threadIdx.x
+    v = numba.float32(t)
+    if t < 16:
+        v = cuda.shfl_xor_sync(0xFFFFFFFF, v, 1)
+    cuda.syncthreads()
+    out[t] = v
+
+
+def test_a_mask_that_names_lanes_waiting_elsewhere_is_a_finding():
+    finding, = run(shuffle_beside_a_barrier, np.zeros(32, np.float32)).findings
+    assert "names lane 16" in finding.message and "waits somewhere else" in finding.message
 
 
 @cuda.jit

@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 
 from autograder.simulator.errors import LaunchError
+from autograder.simulator.fresh import mask_of, root_of
 from autograder.simulator.memory import Memory
+
+
+# first and one-past-last byte address, the array, its place among the arguments, and how many bytes into its
+# own 256-byte aligned memory it starts
+Span = tuple[int, int, np.ndarray, int, int]
 
 
 def bind_arguments(memory: Memory, function: FunctionType, args: Sequence[Any],
@@ -23,16 +29,16 @@ def bind_arguments(memory: Memory, function: FunctionType, args: Sequence[Any],
     if not len(required) <= len(args) <= len(parameters):
         raise LaunchError(f"`{function.__name__}` takes {len(parameters)} arguments "
                           f"({', '.join(parameters)}) but was given {len(args)}")
-    spans: list[tuple[int, int, np.ndarray, int]] = []
+    spans: list[Span] = []
     made: list[Any] = []
     for n, arg in enumerate(args):
         host = _host_array(arg)
         made.append(arg if host is None else None)
         if host is not None:
             start, end = _extent(host)
-            spans.append((start, end, host, n))
+            spans.append((start, end, host, n, _lead(arg, start)))
     for group in _overlapping(spans):
-        _bind_group(memory, group, made, [names[n] if n < len(names) else f"argument {n}" for n in range(len(args))])
+        _bind_group(memory, args, group, made, [names[n] if n < len(names) else f"argument {n}" for n in range(len(args))])
     return made
 
 
@@ -47,6 +53,12 @@ def _host_array(arg: Any) -> np.ndarray | None:
     return None
 
 
+def _lead(arg: Any, start: int) -> int:
+    """A part of a device array starts where it lies in it; a host array is copied to memory of its own."""
+    root = root_of(arg)
+    return 0 if root is None else (start - root.__array_interface__["data"][0]) % 256
+
+
 def _extent(a: np.ndarray) -> tuple[int, int]:
     """First and one-past-last byte address of the elements."""
     low = high = a.__array_interface__["data"][0]
@@ -57,8 +69,8 @@ def _extent(a: np.ndarray) -> tuple[int, int]:
     return low, high + (a.itemsize if a.size else 0)
 
 
-def _overlapping(spans: list[tuple[int, int, np.ndarray, int]]) -> list[list[tuple[int, int, np.ndarray, int]]]:
-    groups: list[list[tuple[int, int, np.ndarray, int]]] = []
+def _overlapping(spans: list[Span]) -> list[list[Span]]:
+    groups: list[list[Span]] = []
     end = -1
     for span in sorted(spans, key=lambda s: (s[0], s[1])):
         if groups and span[0] < end:
@@ -69,12 +81,13 @@ def _overlapping(spans: list[tuple[int, int, np.ndarray, int]]) -> list[list[tup
     return sorted(groups, key=lambda g: min(s[3] for s in g))
 
 
-def _bind_group(memory: Memory, group: list[tuple[int, int, np.ndarray, int]], made: list[Any],
+def _bind_group(memory: Memory, args: Sequence[Any], group: list[Span], made: list[Any],
                 names: list[str]) -> None:
     """Arguments that share memory share one allocation; alone, an array has its own."""
     low = min(s[0] for s in group)
     high = max(s[1] for s in group)
-    base = memory.reserve_global(high - low)
+    lead = max(s[4] for s in group if s[0] == low)
+    base = memory.reserve_global(high - low + lead) + lead
     dtypes = {s[2].dtype for s in group}
     owner = min(group, key=lambda s: s[0])[2]
     for dtype in sorted(dtypes, key=str):
@@ -86,10 +99,13 @@ def _bind_group(memory: Memory, group: list[tuple[int, int, np.ndarray, int]], m
         stop = high if len(dtypes) == 1 else max(s[1] for s in group if s[2].dtype == dtype)
         flat = _flat(owner if len(dtypes) == 1 else first[2], start, stop, dtype)
         alone = len(dtypes) == 1
-        shape = first[2].shape if len([s for s in group if s[2].dtype == dtype]) == 1 and first[2].flags.c_contiguous else flat.shape
-        allocation = memory.allocate(names[min(s[3] for s in group)], "global", dtype, shape, base + start - low,
+        same = [s for s in group if s[2].dtype == dtype]
+        shape = first[2].shape if len(same) == 1 and first[2].flags.c_contiguous else flat.shape
+        allocation = memory.allocate(names[min(s[3] for s in same)], "global", dtype, shape, base + start - low,
                                      list(flat) if alone else flat, flat if alone else None)
-        for span_low, _, a, n in group:
+        if alone and len(same) == 1:
+            allocation.unwritten = mask_of(args[first[3]])
+        for _, _, a, n, _ in group:
             if a.dtype == dtype:
                 at = a.__array_interface__["data"][0] - start
                 made[n] = memory.array(allocation, a.shape, at // dtype.itemsize,

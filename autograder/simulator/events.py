@@ -13,7 +13,7 @@ import numpy as np
 
 from autograder.simulator.machine import Machine
 from autograder.simulator.sites import (
-    ADDRESS_BITS, ADDRESS_MASK, ATOMIC, BARRIER, LOOP_ENTER, LOOP_STEP, WARP,
+    ADDRESS_BITS, ADDRESS_MASK, ATOMIC, BARRIER, LOOP_ENTER, LOOP_STEP, VALUE_MARK, WARP,
 )
 
 _PACK_LIMIT = 1 << 62
@@ -26,7 +26,8 @@ class Batch:
     site: site instance; kind: LOAD, STORE or ATOMIC; address: bytes; thread: linear in its block;
     block: linear block index; warp: number of the warp in the batch; round: the rounds of all loops
     around the access as one number; interval: block barriers the thread had passed; sync: warp
-    operations it had passed; position: order in the thread's log.
+    operations it had passed; position: order in the thread's log; value: a hash of what a store to shared
+    memory wrote, else 0.
     """
 
     site: np.ndarray
@@ -39,6 +40,7 @@ class Batch:
     interval: np.ndarray
     sync: np.ndarray
     position: np.ndarray
+    value: np.ndarray
 
     def __len__(self) -> int:
         return len(self.site)
@@ -54,11 +56,11 @@ def gather(machine: Machine, logs: list[tuple[int, np.ndarray]]) -> Batch:
     raw = np.concatenate([log for _, log in logs]) if logs else np.empty(0, np.int64)
     blocks = np.array([b for b, _ in logs], dtype=np.int64)
     nth = np.repeat(np.arange(len(logs)), [len(log) for _, log in logs])
-    marks = raw < 0
-    # a mark holds for the entries after it; each block's log begins with one
+    # a thread's mark holds for the entries after it; each block's log begins with one
+    marks = (raw < 0) & (raw > VALUE_MARK)
     last = np.maximum.accumulate(np.where(marks, np.arange(len(raw)), 0))
     thread = -1 - raw[last] if len(raw) else raw
-    keep = np.flatnonzero(~marks)
+    keep = np.flatnonzero(raw >= 0)
     owner = nth[keep] * count + thread[keep]
     # NumPy sorts 16-bit keys by radix, several times faster
     narrow = np.uint16 if len(logs) * count < 1 << 16 else np.int64
@@ -69,6 +71,7 @@ def gather(machine: Machine, logs: list[tuple[int, np.ndarray]]) -> Batch:
     kind = np.array([s.kind for s in machine.sites], dtype=np.int64)[site] if len(site) else site
     access = np.flatnonzero(kind <= ATOMIC)
     where = owner[access]
+    follows = np.append(raw, 0)[keep[access] + 1]
     block, thread = where // count, where % count
     starts = np.searchsorted(owner, np.arange(len(logs) * count))[where]
 
@@ -84,7 +87,8 @@ def gather(machine: Machine, logs: list[tuple[int, np.ndarray]]) -> Batch:
         thread=thread, block=blocks[block] if len(block) else block,
         warp=block * ((count + 31) // 32) + thread // 32,
         round=_rounds(machine, site, kind, access),
-        interval=passed(BARRIER), sync=passed(WARP), position=access - starts)
+        interval=passed(BARRIER), sync=passed(WARP), position=access - starts,
+        value=np.where(follows <= VALUE_MARK, VALUE_MARK + 1 - follows, 0))
 
 
 def _rounds(machine: Machine, site: np.ndarray, kind: np.ndarray, access: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from autograder.simulator import fresh
 from autograder.simulator.errors import KernelError, LaunchError
 from autograder.simulator.intrinsics import KERNEL_ONLY, KernelName
 from autograder.simulator.launch import launch
@@ -70,6 +71,7 @@ def install() -> None:
         threads = tpb or 128
         return Configured(self, (ntasks + threads - 1) // threads, threads, stream, sharedmem)
 
+    _watch_device_arrays(cuda)
     kind.__call__ = call
     kind.__getitem__ = configure
     kind.forall = forall
@@ -77,3 +79,25 @@ def install() -> None:
     for name in KERNEL_ONLY:  # so that `from numba.cuda import shared` works here as on a GPU
         if not hasattr(cuda, name):
             setattr(cuda, name, KernelName((name,)))
+
+
+def _watch_device_arrays(cuda: Any) -> None:
+    """Note which device arrays nothing has written yet, for initcheck."""
+    devicearray = sys.modules["numba.cuda.simulator.cudadrv.devicearray"]
+    for name in ("device_array", "device_array_like"):
+        stock = getattr(cuda, name)
+
+        def make(*args: Any, _stock: Any = stock, **kwargs: Any) -> Any:
+            made = _stock(*args, **kwargs)
+            fresh.remember(made)
+            return made
+
+        setattr(cuda, name, make)
+    for name in ("copy_to_device", "__setitem__"):
+        stock = getattr(devicearray.FakeCUDAArray, name)
+
+        def write(self: Any, *args: Any, _stock: Any = stock, **kwargs: Any) -> Any:
+            fresh.forget(self)
+            return _stock(self, *args, **kwargs)
+
+        setattr(devicearray.FakeCUDAArray, name, write)

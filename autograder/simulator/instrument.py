@@ -522,6 +522,12 @@ class _Rewriter(ast.NodeTransformer):
         made = self.access("store", loads[0], again, [new], self.site(STORE, target, text), node)
         return [*before, self.place(ast.Expr(made), node)]
 
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
+        self.generic_visit(node)
+        if not self.is_kernel:
+            return [node]
+        return [self.place_all(ast.parse("__t.left = True").body[0], node), node]
+
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
         if any(isinstance(n, ast.Subscript) for n in ast.walk(node.target)):
             raise self.refuse(node, "a loop cannot count in an array element; use a plain variable")

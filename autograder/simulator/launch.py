@@ -111,7 +111,7 @@ def _run(machine: Machine, args: Sequence[Any], order: str | int, ledger: Ledger
             held += len(machine.events)
             del machine.events[:]
             if touches and n == 0:
-                seen = _touches(machine, gather(machine, pending[-1:]))
+                seen = _touches(machine, args, gather(machine, pending[-1:]))
             if held >= BATCH_EVENTS or n == blocks - 1:
                 flush()
         if pending:
@@ -143,21 +143,24 @@ def _locate(error: Exception, machine: Machine) -> None:
 def _array_infos(args: Sequence[Any]) -> tuple[ArrayInfo, ...]:
     return tuple(
         ArrayInfo(a.allocation.name, "global", tuple(a.shape), str(a.dtype),
-                  a.address + a.offset * a.itemsize, a.allocation.nbytes)
+                  a.address + a.offset * a.itemsize, a.allocation.nbytes, a.strides)
         for a in args if isinstance(a, DeviceArray))
 
 
-def _touches(machine: Machine, batch: Batch) -> Touches:
+def _touches(machine: Machine, args: Sequence[Any], batch: Batch) -> Touches:
     infos = [a for a in machine.memory.allocations if a.space == "global"]
     batch = batch.take(batch.address >= GLOBAL_BASE)
     starts = np.array([a.address for a in infos], dtype=np.int64)
     owner = np.searchsorted(starts, batch.address, side="right") - 1
     sizes = np.array([a.dtype.itemsize for a in infos], dtype=np.int64)
+    # arguments that share memory share an allocation; its accesses are told of the first of them
+    arrays = [a.allocation for a in args if isinstance(a, DeviceArray)]
+    argument = np.array([arrays.index(a) if a in arrays else -1 for a in infos], dtype=np.int32)
     lines = np.array([s.line for s in machine.sites], dtype=np.int32)
     step = _request_order(batch)
     return Touches(
         step=step, line=lines[batch.site] if len(batch) else np.empty(0, np.int32),
-        store=batch.kind >= STORE, array=owner.astype(np.int32),
+        store=batch.kind >= STORE, array=argument[owner] if len(batch) else np.empty(0, np.int32),
         element=(batch.address - starts[owner]) // sizes[owner] if len(batch) else batch.address,
         thread=batch.thread.astype(np.int32), interval=batch.interval.astype(np.int32))
 

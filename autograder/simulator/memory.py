@@ -18,7 +18,7 @@ import numpy as np
 
 from autograder.simulator.errors import KernelError
 from autograder.simulator.gpumath import to_float32
-from autograder.simulator.sites import GLOBAL_BASE, LOCAL_BASE
+from autograder.simulator.sites import GLOBAL_BASE, LOCAL_BASE, VALUE_MARK
 
 Log = Callable[[int], Any]
 
@@ -58,6 +58,7 @@ class Allocation:
     number: int
     host: np.ndarray | None = None  # flat view of the caller's memory, written back after the launch
     shape: tuple[int, ...] = ()
+    unwritten: np.ndarray | None = None  # elements that nothing has written yet, for global memory
 
     @property
     def nbytes(self) -> int:
@@ -254,7 +255,17 @@ def _access1(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
         else:
             store_slowly(a, i, value, code)
 
-    return load, store
+    def store_shared(i: Any, value: Any, code: int) -> None:
+        if type(i) is int and 0 <= i < n:
+            log(code + base + i * stride)
+            if type(value) is not scalar:
+                value = convert(value)
+            log(VALUE_MARK - (hash(value) & 0xFFFFFFFF if value == value else 1))
+            data[offset + i * step] = value
+        else:
+            store_slowly(a, i, value, code)
+
+    return load, store_shared if a.allocation.space == "shared" else store
 
 
 def _access2(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -273,11 +284,17 @@ def _access2(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
             pass
         return load_slowly(a, (i, j), code)
 
+    shared = a.allocation.space == "shared"
+
     def store(i: Any, j: Any, value: Any, code: int) -> None:
         if type(i) is int and type(j) is int and 0 <= i < n and 0 <= j < m:
             k = offset + i * step + j * inner
             log(code + base + k * size)
-            data[k] = value if type(value) is scalar else convert(value)
+            if type(value) is not scalar:
+                value = convert(value)
+            if shared:
+                log(VALUE_MARK - (hash(value) & 0xFFFFFFFF if value == value else 1))
+            data[k] = value
         else:
             store_slowly(a, (i, j), value, code)
 
@@ -362,9 +379,12 @@ def store_slowly(a: DeviceArray, idx: Any, value: Any, code: int | None) -> None
             item = value[place] if isinstance(value, (DeviceArray, np.ndarray)) else value
             store_slowly(part, place, item, code)
     elif position is not None:
+        stored = value if type(value) is a.scalar else a.convert(value)
         if code is not None:
             a.memory.log(code + a.address + position * a.itemsize)
-        a.data[position] = value if type(value) is a.scalar else a.convert(value)
+            if a.allocation.space == "shared":
+                a.memory.log(VALUE_MARK - (hash(stored) & 0xFFFFFFFF if stored == stored else 1))
+        a.data[position] = stored
 
 
 def load_any(a: Any, idx: Any, code: int | None) -> Any:

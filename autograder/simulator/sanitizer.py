@@ -1,8 +1,9 @@
 """racecheck and initcheck over a batch of accesses (memcheck and synccheck report as they happen).
 
-racecheck: two accesses of one address by different threads, at least one of them a write (or one an
-atomic and the other not), with nothing between that orders them. Within a block a barrier orders all
-threads, a warp operation the lanes of its warp; between blocks nothing does.
+racecheck: two accesses of one address by different threads, at least one of them a plain write, with nothing
+between that orders them. Within a block a barrier orders all threads, a warp operation the lanes of its warp;
+between blocks nothing does. Like compute-sanitizer it lets an atomic stand beside reads, and several threads
+write the same value.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Sanitizer:
             if several_blocks:
                 self._races_between_blocks(a, batch.take(inside))
         self._races_in_blocks(batch.take(candidates))
-        self._uninitialised(batch.take(batch.address < GLOBAL_BASE))
+        self._uninitialised(batch)
 
     # races
     def _races_in_blocks(self, batch: Batch) -> None:
@@ -138,6 +139,16 @@ class Sanitizer:
 
     # reads before any write
     def _uninitialised(self, batch: Batch) -> None:
+        self._early_reads(batch.take(batch.address < GLOBAL_BASE))
+        for a in self.machine.memory.allocations:
+            if a.unwritten is None or not a.unwritten.any():
+                continue
+            part = batch.take((batch.address >= a.address) & (batch.address < a.address + a.nbytes))
+            element = (part.address - a.address) // a.dtype.itemsize
+            self._early_reads(part.take(a.unwritten[element]))
+            a.unwritten[element[part.kind != LOAD]] = False
+
+    def _early_reads(self, batch: Batch) -> None:
         if not (batch.kind == LOAD).any():
             return
         address, _ = compact(batch.address)
@@ -154,20 +165,24 @@ class Sanitizer:
         early = (b.interval < first) | ((b.interval == first) & (low == high) & (b.thread == low)
                                         & (b.position < at))
         for n in np.flatnonzero((b.kind == LOAD) & early):
-            local = b.address[n] >= LOCAL_BASE
-            site = self.machine.sites[int(b.site[n])]
-            place = self._place(b, int(n))
-            if local:
-                name, index = site.text, None
-            else:
-                a = self._at(int(b.address[n]))
-                name, index = a.name, self._index(a, int(b.address[n]))
-            self.machine.findings.add(
-                "initcheck",
-                f"line {place.line}: `{place.text}` reads {name}{plain_index(index)} in {who(place)}, but nothing has "
-                f"written it yet: {'local' if local else 'shared'} memory starts with arbitrary values. Write it first"
-                f"{'' if local else ', and put a barrier between the write and the read'}.",
-                (place,), name, index, key=(site.line, name))
+            self._report_early(b, int(n))
+
+    def _report_early(self, b: Batch, n: int) -> None:
+        site = self.machine.sites[int(b.site[n])]
+        place = self._place(b, n)
+        address = int(b.address[n])
+        space = "global" if address >= GLOBAL_BASE else "local" if address >= LOCAL_BASE else "shared"
+        if space == "local":
+            name, index = site.text, None
+        else:
+            a = self._at(address)
+            name, index = a.name, self._index(a, address)
+        also = ", and put a barrier between the write and the read" if space == "shared" else ""
+        self.machine.findings.add(
+            "initcheck",
+            f"line {place.line}: `{place.text}` reads {name}{plain_index(index)} in {who(place)}, but nothing has "
+            f"written it yet: {space} memory starts with arbitrary values. Write it first{also}.",
+            (place,), name, index, key=(site.line, name))
 
     # where things are
     def _at(self, address: int) -> Allocation:
@@ -210,24 +225,18 @@ def _groups(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mixed(kind: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Groups in which two accesses can conflict: a plain write, or atomics beside reads."""
-    write = np.maximum.reduceat((kind == STORE).astype(np.int8), starts) > 0
-    read = np.maximum.reduceat((kind == LOAD).astype(np.int8), starts) > 0
-    atomic = np.maximum.reduceat((kind == ATOMIC).astype(np.int8), starts) > 0
-    return write | (read & atomic)
+    """Groups that hold a plain write, so that two accesses can conflict."""
+    return np.maximum.reduceat((kind == STORE).astype(np.int8), starts) > 0
 
 
 def _conflict(group: Batch, by_warp: bool) -> tuple[int, int] | None:
-    """Two accesses of the group that conflict, a write first; None when there is none. Lanes that
-    write through the same instruction in the same round are left out unless another access meets them."""
+    """Two accesses of the group that conflict, a write first; None when there is none. Two writes of the
+    same value do not, nor do two of unknown value through the same instruction (global memory)."""
     owner = group.thread // 32 if by_warp else group.thread
-    strong = np.flatnonzero(group.kind != LOAD)
-    for first in strong:
+    for first in np.flatnonzero(group.kind == STORE):
         against = owner != owner[first]
-        if group.kind[first] == ATOMIC:
-            against &= group.kind != ATOMIC
-        same_instruction = (group.site == group.site[first]) & (group.kind == STORE)
-        against &= ~same_instruction
+        same = (group.value == group.value[first]) & ((group.value != 0) | (group.site == group.site[first]))
+        against &= ~((group.kind == STORE) & same)
         found = np.flatnonzero(against)
         if len(found):
             return int(first), int(found[0])

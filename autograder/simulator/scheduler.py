@@ -121,13 +121,15 @@ def _check_barrier(machine: Machine, waiting: list[Thread]) -> None:
             "the branch or the loop.",
             places, key=("two", *(c >> ADDRESS_BITS for c in ordered)))
         return
-    gone = [t for t in machine.threads if t.state == "done"]
+    # A thread that has left by `return` counts as arrived, and so does a whole warp that is gone. A lane that
+    # went around the barrier while others of its warp wait there is what compute-sanitizer reports.
+    warps = {t.warp for t in waiting}
+    gone = [t for t in machine.threads if t.state == "done" and not t.left and t.warp in warps]
     if gone:
-        first = gone[0]
+        first = machine.place(ordered[0], gone[0])
         machine.findings.add(
             "synccheck",
             f"line {places[0].line}: {len(waiting)} threads (first {who(places[0])}) wait at this barrier, "
-            f"but {len(gone)} threads of the block (first thread {tuple(first.threadIdx)[0]}) have already "
-            "returned or never come here. Keep every thread until the last barrier and guard the work "
-            "with an `if` instead.",
+            f"but {len(gone)} threads of the same warps (first {who(first)}) go around it. Every thread of a "
+            "block must reach the barrier: move it out of the branch or the loop.",
             places, key=("gone", ordered[0] >> ADDRESS_BITS))

@@ -37,7 +37,8 @@ class Thread:
     """One thread of the running block. The scheduler sets ``blockIdx`` per block."""
 
     __slots__ = ("machine", "threadIdx", "blockIdx", "blockDim", "gridDim", "linear", "laneid", "warp",
-                 "log", "mark", "state", "answer", "local_top", "resume", "waits")
+                 "log", "mark", "state", "answer", "local_top", "resume", "waits",
+                 "left")
 
     def __init__(self, machine: Machine, linear: int) -> None:
         bx, by, _ = machine.block
@@ -60,6 +61,7 @@ class Thread:
         self.answer: Any = None
         self.resume: Callable[[Any], Any] | None = None
         self.waits: Any = None
+        self.left = False  # by a `return` of the kernel
 
     def grid(self, n: int) -> Any:
         """Index of the thread in the whole grid, in 1, 2 or 3 dimensions."""

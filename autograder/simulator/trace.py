@@ -17,7 +17,7 @@ class ArrayInfo:
     """One array that the kernel could see.
 
     ``address`` is in bytes in the simulated address space (256-byte aligned for a global array),
-    ``nbytes`` is the extent in bytes that its elements span, strides included.
+    ``nbytes`` is the extent in bytes that its elements span, strides included; ``strides`` in bytes.
     """
 
     name: str
@@ -26,6 +26,7 @@ class ArrayInfo:
     dtype: str
     address: int
     nbytes: int
+    strides: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class LineTraffic:
     requests: int
     sectors: int
     bytes: int
+    conflicts: int = 0  # shared memory: extra passes over the banks, summed over the requests
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from autograder.simulator.sites import GLOBAL_BASE, KIND_NAMES, LOAD, LOCAL_BASE
 from autograder.simulator.trace import LineTraffic, Traffic
 
 SECTOR = 32
+BANKS = 32
 
 
 class Ledger:
@@ -19,7 +20,7 @@ class Ledger:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self.rows: dict[tuple[int, int], list[int]] = {}  # (site, array) -> requests, sectors, bytes
+        self.rows: dict[tuple[int, int], list[int]] = {}  # (site, array) -> requests, sectors, bytes, conflicts
         self.requests: dict[int, int] = {}  # site -> requests that touch global memory
         self.accesses = 0
         self.events = 0  # accesses, loop rounds, barriers and warp operations
@@ -50,12 +51,31 @@ class Ledger:
         joined_site = joined // width // shape[2] % shape[1]
         for number, count in zip(*np.unique(joined_site * width + joined % width, return_counts=True)):
             self._row(int(number) // width, int(number) % width - 1)[0] += int(count)
+        self._count_conflicts(batch.take(batch.address < LOCAL_BASE), owner[batch.address < LOCAL_BASE])
         in_global = np.unique(group[address >= GLOBAL_BASE])
         for number, count in zip(*np.unique(in_global // shape[2] % shape[1], return_counts=True)):
             self.requests[int(number)] = self.requests.get(int(number), 0) + int(count)
 
     def _row(self, site: int, array: int) -> list[int]:
-        return self.rows.setdefault((site, array), [0, 0, 0])
+        return self.rows.setdefault((site, array), [0, 0, 0, 0])
+
+    def _count_conflicts(self, batch: Batch, owner: np.ndarray) -> None:
+        """Shared memory has 32 banks, each a 4-byte word wide: the lanes of a request that want different words
+        of one bank are served one after another. Counts the extra turns."""
+        if not len(batch):
+            return
+        words, site_of, array_of = batch.address // 4, batch.site, owner
+        request, _ = compact(np.unique(np.stack([batch.warp, batch.site, batch.round]), axis=1,
+                                       return_inverse=True)[1].reshape(-1))
+        first = np.zeros(int(request.max()) + 1, np.int64)
+        first[request] = np.arange(len(request))
+        wanted = np.unique(np.stack([request, words]), axis=1)
+        bank, turns = np.unique(wanted[0] * BANKS + wanted[1] % BANKS, return_counts=True)
+        starts = np.flatnonzero(np.diff(bank // BANKS, prepend=-1))
+        extra = np.maximum.reduceat(turns, starts) - 1
+        for number in np.flatnonzero(extra):
+            at = first[bank[starts[number]] // BANKS]
+            self._row(int(site_of[at]), int(array_of[at]))[3] += int(extra[number])
 
     def _owners(self, address: np.ndarray) -> tuple[np.ndarray, list[int]]:
         """Number of the array that each address belongs to (-1: local memory), and all element sizes."""
@@ -93,21 +113,21 @@ class Ledger:
             name = arrays[array].name if array >= 0 else site.text
             space = arrays[array].space if array >= 0 else "local"
             key = (site.filename, site.line, site.function, name, space, KIND_NAMES[site.kind])
-            held = merged.setdefault(key, [0, 0, 0])
-            for n in range(3):
+            held = merged.setdefault(key, [0, 0, 0, 0])
+            for n in range(4):
                 held[n] += counts[n]
         made = []
-        for (filename, line, function, name, space, op), (requests, sectors, size) in merged.items():
+        for (filename, line, function, name, space, op), (requests, sectors, size, conflicts) in merged.items():
             text = linecache.getline(filename, line).strip()
             made.append(LineTraffic(function, filename, line, text, name, space, op, requests,
-                                    sectors if space == "global" else 0, size))
+                                    sectors if space == "global" else 0, size, conflicts))
         return tuple(sorted(made, key=lambda r: (r.filename, r.line, r.op != "load", r.array)))
 
     def traffic(self) -> Traffic:
         """Totals for global memory; atomics count with the stores."""
         arrays = [a for a in self.machine.memory.allocations if a.space != "local"]
         load, store = [0, 0, 0], [0, 0, 0]
-        for (number, array), (_, sectors, size) in self.rows.items():
+        for (number, array), (_, sectors, size, _) in self.rows.items():
             if array >= 0 and arrays[array].space == "global":
                 side = load if self.machine.sites[number].kind == LOAD else store
                 side[1] += sectors

@@ -78,21 +78,16 @@ def _note_faults(machine: Machine, warp: int, mask: int, alive: int, here: int, 
             f"line {place.line}: `{what}` is called by lane {outside[0].laneid} ({who(machine.place(code, outside[0]))}), "
             f"which is not in its own mask {mask:#010x}. Name every calling lane in the mask.",
             (place,), key=("mask", site))
-    size = min(32, len(machine.threads) - warp * 32)
-    exists = (1 << size) - 1
-    gone = mask & exists & ~alive
+    # Lanes that have returned or never existed may be named, as on the GPU; reading one is caught where it happens.
     elsewhere = mask & alive & ~here
-    # lanes that never existed may be named in a full mask: hardware ignores them; reading one is caught
-    # where it happens
-    for lanes_missing, why in ((gone, "has already returned"), (elsewhere, "waits somewhere else")):
-        if lanes_missing:
-            lane = (lanes_missing & -lanes_missing).bit_length() - 1
-            machine.findings.add(
-                "synccheck",
-                f"line {place.line}: `{what}` names lane {lane} of warp {warp} in its mask {mask:#010x}, but that "
-                f"lane {why}. Every lane in the mask must make the same call: keep the call outside of "
-                "branches, or give a mask of the lanes that take part.",
-                (place,), key=("lanes", site, why))
+    if elsewhere:
+        lane = (elsewhere & -elsewhere).bit_length() - 1
+        machine.findings.add(
+            "synccheck",
+            f"line {place.line}: `{what}` names lane {lane} of warp {warp} in its mask {mask:#010x}, but that lane waits "
+            "somewhere else. Every lane in the mask must make the same call: keep the call outside of branches, or "
+            "give a mask of the lanes that take part.",
+            (place,), key=("lanes", site))
 
 
 def _undefined(value: Any) -> Any:

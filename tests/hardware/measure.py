@@ -75,7 +75,7 @@ def measure_traffic() -> dict:
         raise SystemExit(f"ncu gave no table:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
     rows = list(csv.DictReader(io.StringIO("\n".join(lines[start:]))))[1:]  # the first row holds the units
     if len(rows) != len(CASES):
-        raise SystemExit(f"{len(rows)} kernels were profiled, {len(CASES)} launched:\n{done.stdout[-2000:]}")
+        raise SystemExit(f"{len(rows)} kernels were profiled, {len(CASES)} launched:\n{done.stderr[-2500:]}")
     out = {}
     for case, row in zip(CASES, rows):
         assert case.kernel.py_func.__name__ in row["Kernel Name"], (case.name, row["Kernel Name"])
