@@ -8,6 +8,7 @@ from numba import cuda
 B = 256
 TILE = 64
 D = 64
+PADDED = 65  # a shared shape must be a constant: the compiler refuses D + 1
 
 
 @cuda.jit
@@ -160,7 +161,7 @@ def online_attention(Q, K, V, O, scale):  # noqa: E741
     q = cuda.local.array(D, numba.float32)
     o = cuda.local.array(D, numba.float32)
     tile = cuda.shared.array((TILE, D), numba.float32)
-    qs = cuda.shared.array((TILE, D + 1), numba.float32)
+    qs = cuda.shared.array((TILE, PADDED), numba.float32)
     n_k = K.shape[0]
     for r in range(TILE):
         qs[r, t] = Q[cuda.blockIdx.x * TILE + r, t]

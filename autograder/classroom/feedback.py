@@ -1,0 +1,130 @@
+"""nbgrader's feedback pages, made safe to open: whatever a student wrote is shown, nothing runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import bleach
+from bleach.css_sanitizer import CSSSanitizer
+from jinja2 import pass_context
+from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
+from nbgrader.converters import GenerateFeedback
+from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
+from nbgrader.utils import chdir
+
+TAGS = frozenset(
+    "a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i img"
+    " ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var"
+    " svg g rect line circle path polyline polygon text tspan title desc".split()
+)
+_SHARED = ["class", "style", "title", "role", "aria-label"]
+_DRAWING = [
+    "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry", "d", "points", "width", "height", "viewbox", "viewBox",
+    "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "transform",
+    "text-anchor", "dominant-baseline", "font-size", "font-family", "font-weight", "preserveaspectratio", "dx", "dy",
+]
+ATTRIBUTES = {
+    "*": _SHARED,
+    "a": ["href"],
+    "img": ["src", "alt", "width", "height"],
+    "td": ["colspan", "rowspan", "align"],
+    "th": ["colspan", "rowspan", "align", "scope"],
+    "ol": ["start", "type"],
+    "details": ["open"],
+    **{tag: _DRAWING for tag in "svg g rect line circle path polyline polygon text tspan".split()},
+}
+PROTOCOLS = frozenset({"http", "https", "mailto", "data"})
+STYLES = frozenset(
+    "color background background-color border border-bottom border-top border-left border-right border-collapse border-radius"
+    " display fill font-family font-size font-style font-variant-numeric font-weight height line-height list-style margin"
+    " margin-bottom margin-left margin-right margin-top max-width min-width opacity overflow overflow-x padding padding-bottom"
+    " padding-left padding-right padding-top stroke stroke-width text-align text-decoration text-anchor vertical-align"
+    " white-space width".split()
+)
+
+
+def clean_html(html: str) -> str:
+    """``html`` with the harmless tags kept and everything else shown as text."""
+    return bleach.clean(
+        html, tags=TAGS, attributes=_allowed, protocols=PROTOCOLS,
+        css_sanitizer=CSSSanitizer(allowed_css_properties=STYLES, allowed_svg_properties=STYLES),
+    )
+
+
+def _allowed(tag: str, name: str, value: str) -> bool:
+    if name == "href" and tag == "a":
+        return not value.strip().lower().startswith("data:")
+    if name == "src":
+        return bool(re.match(r"data:image/(png|jpeg|gif);base64,", value))  # a picture from elsewhere would report who reads the page
+    return name in ATTRIBUTES["*"] or name in ATTRIBUTES.get(tag, ())
+
+
+class SafeHtml(NbGraderPreprocessor):
+    """Makes its exporter clean all HTML that comes from Markdown, and cleans HTML outputs.
+
+    Can be put into ``GenerateFeedback.preprocessors`` of any nbgrader configuration, by the name
+    "autograder.classroom.feedback.SafeHtml".
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._known: dict[str, str] = {}  # the lab's own text is the same in every page
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        exporter, known = self.parent, self._known
+
+        @pass_context
+        def markdown2html(context: Any, source: str) -> str:
+            if source not in known:
+                known[source] = clean_html(exporter.markdown2html(context, source))
+            return known[source]
+
+        exporter.register_filter("markdown2html", markdown2html)
+        return super().preprocess(nb, resources)
+
+    def preprocess_cell(self, cell: Any, resources: Any, index: int) -> tuple[Any, Any]:
+        cell.pop("attachments", None)
+        if cell.cell_type == "raw":
+            cell.cell_type, cell.source = "markdown", f"```\n{cell.source.replace('```', '` ` `')}\n```"
+        if cell.cell_type == "code":
+            cell.outputs = [_clean_output(output) for output in cell.outputs]
+        return cell, resources
+
+
+def _clean_output(output: Any) -> Any:
+    data = output.get("data")
+    if data is not None:
+        html = data.get("text/html")
+        output.data = type(data)({"text/plain": data.get("text/plain", "")})
+        if html is not None:
+            output.data["text/html"] = clean_html("".join(html))
+    return output
+
+
+class SafeFeedback(GenerateFeedback):
+    """GenerateFeedback with safe pages, for students' folders given by path, one at a time.
+
+    The exporter is made once and kept: compiling nbconvert's templates costs more than a page.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.preprocessors = [GetGrades, SafeHtml, CSSHTMLHeaderPreprocessor]
+        self.folder: Path | None = None
+        self._ready = False
+
+    def convert(self, folder: Path) -> None:
+        """Write the page of one student's autograded ``folder``."""
+        self.folder = folder
+        if not self._ready:
+            self._ready = True
+            self.start()
+            return
+        self.init_notebooks()
+        with chdir(self.coursedir.root):
+            self.convert_notebooks()
+
+    def init_notebooks(self) -> None:
+        self.assignments = {str(self.folder): [str(path) for path in sorted(self.folder.glob("*.ipynb"))]}

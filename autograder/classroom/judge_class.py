@@ -1,0 +1,119 @@
+"""Every student, every check: (KernelSource, check id, seed) -> Verdict, equal work judged once.
+
+The student's cells are never run here. Sources are gathered from the normalised notebook's text and
+judged in limited child processes; the result does not depend on the order or on ``jobs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.classroom import verdicts
+from autograder.classroom.progress import Progress
+from autograder.classroom.release import CheckCell, Release
+from autograder.classroom.verdicts import Verdict
+from autograder.report import Report
+
+Key = tuple[Any, ...]
+Judge = Callable[[Any, str, int], Report]
+Gather = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One notebook to judge: ``owner`` is any hashable that names it."""
+
+    owner: Any
+    release: Release
+    notebook: Any
+
+
+@dataclass(frozen=True)
+class _Task:
+    cell: CheckCell
+    source: Any  # KernelSource, or None when ``verdict`` is known without judging
+    verdict: Verdict | None
+    key: Key | None
+
+
+def judge_class(
+    work: list[Work],
+    seed: int,
+    *,
+    judge: Judge | None = None,
+    gather: Gather | None = None,
+    jobs: int = 1,
+    cache: MutableMapping[Key, Report] | None = None,
+    stream: Any = None,
+) -> Mapping[Any, tuple[Verdict, ...]]:
+    """The verdicts of each owner, in the order of the released check cells.
+
+    ``judge`` and ``gather`` default to the course's own; ``cache`` keeps reports between calls (its
+    keys hold the source's text digest, where its lines stand, the check and the seed).
+    """
+    if judge is None:
+        from autograder.child import run_judge as judge
+    if gather is None:
+        from autograder.source import gather_notebook as gather
+    cache = {} if cache is None else cache
+    tasks = {item.owner: [_task(item, cell, seed, gather) for cell in item.release.checks] for item in work}
+    waiting: dict[Key, _Task] = {}
+    for task in (task for mine in tasks.values() for task in mine):
+        if task.key is not None and task.key not in cache:
+            waiting.setdefault(task.key, task)
+    _run(waiting, seed, judge, jobs, cache, stream)
+    return {owner: tuple(_verdict(task, cache) for task in mine) for owner, mine in tasks.items()}
+
+
+def _task(work: Work, cell: CheckCell, seed: int, gather: Gather) -> _Task:
+    from autograder.source import SourceRefused
+
+    try:
+        source = gather(work.notebook, cell.name, kind=cell.kind, before=cell.grade_id)
+    except SourceRefused as refusal:
+        return _Task(cell, None, verdicts.refused(cell, refusal), None)
+    except Exception as error:  # one odd notebook must not stop the others
+        sentence = f"The text of {cell.name} could not be read ({type(error).__name__})."
+        return _Task(cell, None, verdicts.could_not(cell, sentence), None)
+    # Lines and labels are part of the key: they appear in messages, and differ between notebooks.
+    return _Task(cell, source, None, (source.digest, source.lines, source.labels, cell.check_id, seed))
+
+
+def _run(waiting: dict[Key, _Task], seed: int, judge: Judge, jobs: int, cache: MutableMapping[Key, Report], stream: Any) -> None:
+    """Judge what is not known yet, at most ``jobs`` at a time."""
+
+    def one(task: _Task) -> Report:
+        return judge(task.source, task.cell.check_id, seed)
+
+    with Progress("Judging", len(waiting), "checks", stream) as progress, ThreadPoolExecutor(max(jobs, 1)) as pool:
+        running = {}
+        try:
+            for key, task in waiting.items():
+                running[pool.submit(one, task)] = key
+            left = set(running)
+            while left:
+                done, left = wait(left, return_when=FIRST_COMPLETED)
+                for future in done:
+                    key = running[future]
+                    cache[key] = _report(future, waiting[key])
+                    progress.step(waiting[key].cell.check_id)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _report(future: Any, task: _Task) -> Report:
+    try:
+        return future.result()
+    except Exception as error:  # a fault of ours; the check waits for a person, the class goes on
+        sentence = f"The judge itself failed ({type(error).__name__}: {error})."
+        return Report(task.cell.check_id, "", False, 0.0, task.cell.points, error=sentence)
+
+
+def _verdict(task: _Task, cache: Mapping[Key, Report]) -> Verdict:
+    if task.verdict is not None:
+        return task.verdict
+    return verdicts.from_report(task.cell, cache[task.key])

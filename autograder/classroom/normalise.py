@@ -1,0 +1,228 @@
+"""Put a student's work into the released notebook.
+
+The result has the released notebook's cells, roles, points and tests, the student's text in the
+solution cells, and the student's own extra cells (helpers, notes) where they stood, without any
+role. A solution cell is recognised by its grade_id, else by its cell id, else by the names that it
+defines, else by its place. Nothing is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.classroom.reading import Cell
+from autograder.classroom.release import Release, nbgrader_data
+
+
+@dataclass(frozen=True)
+class Normalised:
+    """``notebook`` is an nbformat 4 node that the caller owns; ``repairs`` are sentences, one per
+    thing put right; ``problem`` is a sentence when nothing of the lab was found in the file (then
+    ``notebook`` is the untouched release)."""
+
+    notebook: Any
+    repairs: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+def untouched(release: Release) -> Any:
+    """A copy of the released notebook, outputs cleared."""
+    notebook = copy.deepcopy(release.notebook)
+    for cell in notebook.cells:
+        _clear(cell)
+    return notebook
+
+
+def normalise(release: Release, cells: Sequence[Cell]) -> Normalised:
+    """The student's ``cells`` in the released notebook."""
+    matching = _Matching(release, cells)
+    matching.by_grade_id()
+    matching.by_cell_id()
+    matching.by_text()
+    matching.by_names()
+    matching.by_place()
+    if not matching.found_any():
+        return Normalised(
+            untouched(release),
+            problem=f"None of the cells of {release.lab} was found in the file: is it the notebook of another lab?",
+        )
+    return Normalised(matching.assemble(), tuple(matching.repairs))
+
+
+class _Matching:
+    """Which submitted cell stands for which released cell; grown step by step."""
+
+    def __init__(self, release: Release, cells: Sequence[Cell]) -> None:
+        self.release = release
+        self.released = untouched(release).cells
+        self.cells = cells
+        self.match: dict[int, int] = {}  # released index -> submitted index
+        self.dropped: set[int] = set()  # submitted copies that say nothing new
+        self.recognised: set[int] = set()  # released solution cells found by more than their text
+        self.repairs: list[str] = []
+        self._wanted = {check.name for check in release.checks}
+
+    # -- the five ways -------------------------------------------------------------------------
+
+    def by_grade_id(self) -> None:
+        for at, cell in enumerate(self.released):
+            grade_id = nbgrader_data(cell).get("grade_id")
+            copies = [index for index, own in enumerate(self.cells) if grade_id and own.grade_id == grade_id]
+            if not copies:
+                continue
+            if not self._is_solution(at):
+                self.match[at] = copies[-1]
+                self.dropped.update(copies[:-1])
+                if any(self.cells[index].source.strip() != cell.source.strip() for index in copies):
+                    self.repairs.append(f"Cell {grade_id} had been changed; the released one counts.")
+                continue
+            chosen = self._choose(at, copies)
+            self._take(at, chosen)
+            if self.cells[chosen].cell_type != cell.cell_type:
+                self.repairs.append(f"Cell {grade_id} had become a {self.cells[chosen].cell_type} cell; "
+                                    f"it was read as {cell.cell_type}.")
+            if len(copies) > 1:
+                self._set_aside(at, chosen, copies)
+                self.repairs.append(f"Cell {grade_id} appears {len(copies)} times; the last one that answers it counts.")
+
+    def by_cell_id(self) -> None:
+        known = {own.id: index for index, own in enumerate(self.cells) if own.id}
+        for at, cell in self._open():
+            index = known.get(cell.get("id"))
+            if index is None or not self._free(index) or self.cells[index].cell_type != cell.cell_type:
+                continue
+            self._take(at, index)
+            if self._is_solution(at):
+                self.repairs.append(f"Cell {self._name(at)} had lost its nbgrader data; it was recognised by its cell id.")
+
+    def by_text(self) -> None:
+        for at, cell in self._open():
+            for index, own in enumerate(self.cells):
+                if self._free(index) and own.cell_type == cell.cell_type and own.source.strip() == cell.source.strip():
+                    self.match[at] = index
+                    break
+
+    def by_names(self) -> None:
+        for at, cell in self._open(solutions=True):
+            names = defined_names(cell.source)
+            names = names & self._wanted or names
+            found = [
+                index for index, own in enumerate(self.cells)
+                if self._free(index) and own.cell_type == "code" and names & defined_names(own.source)
+            ]
+            if cell.cell_type == "code" and found:
+                self._take(at, found[-1])
+                self.repairs.append(f"Cell {self._name(at)} had lost its nbgrader data; it was recognised by the name "
+                                    f"{min(names & defined_names(self.cells[found[-1]].source))}.")
+
+    def by_place(self) -> None:
+        for at, cell in self._open(solutions=True):
+            before = max((self.match[other] for other in self.match if other < at), default=-1)
+            after = min((self.match[other] for other in self.match if other > at), default=len(self.cells))
+            found = [
+                index for index in range(before + 1, after)
+                if self._free(index) and self.cells[index].cell_type == cell.cell_type and self.cells[index].source.strip()
+            ]
+            # One text in the right place is the answer; before any other cell was found, place means nothing.
+            if found and self.match:
+                self._take(at, found[0])
+                self.repairs.append(f"Cell {self._name(at)} had lost its nbgrader data; it was recognised by its place.")
+            else:
+                self.repairs.append(f"Cell {self._name(at)} is missing from the file; it counts as not answered.")
+
+    # -- the result ----------------------------------------------------------------------------
+
+    def found_any(self) -> bool:
+        """Whether any cell with a role was found, or a solution."""
+        return bool(self.recognised) or any(nbgrader_data(self.released[at]) for at in self.match)
+
+    def assemble(self) -> Any:
+        """The released notebook with the student's text and extra cells."""
+        import nbformat.v4 as v4
+
+        extras: dict[int, list[Any]] = {}
+        place = {index: at for at, index in self.match.items()}
+        anchor, count = -1, 0
+        for index, own in enumerate(self.cells):
+            if index in place:
+                anchor = place[index]
+            elif index not in self.dropped and own.source.strip():
+                make = {"code": v4.new_code_cell, "markdown": v4.new_markdown_cell, "raw": v4.new_raw_cell}[own.cell_type]
+                count += 1
+                extras.setdefault(anchor, []).append(make(own.source, id=f"extra-{count}"))
+        notebook = untouched(self.release)
+        cells = extras.get(-1, [])
+        for at, cell in enumerate(notebook.cells):
+            if at in self.match and (self._is_solution(at) or not nbgrader_data(cell)):
+                cell.source = self.cells[self.match[at]].source
+            cells.append(cell)
+            cells += extras.get(at, [])
+        notebook.cells = cells
+        return notebook
+
+    # -- helpers -------------------------------------------------------------------------------
+
+    def _open(self, solutions: bool = False) -> Iterable[tuple[int, Any]]:
+        for at, cell in enumerate(self.released):
+            if at not in self.match and (self._is_solution(at) or not solutions):
+                yield at, cell
+
+    def _free(self, index: int) -> bool:
+        return index not in self.dropped and index not in self.match.values()
+
+    def _take(self, at: int, index: int) -> None:
+        self.match[at] = index
+        if self._is_solution(at):
+            self.recognised.add(at)
+
+    def _is_solution(self, at: int) -> bool:
+        return bool(nbgrader_data(self.released[at]).get("solution"))
+
+    def _name(self, at: int) -> str:
+        return nbgrader_data(self.released[at])["grade_id"]
+
+    def _choose(self, at: int, copies: list[int]) -> int:
+        """Of several cells with one grade_id: the last that defines what is asked, else the last
+        that was changed, else the last. (Splitting a cell in JupyterLab copies its grade_id.)"""
+        stub = self.released[at].source.strip()
+        changed = [index for index in copies if self.cells[index].source.strip() not in ("", stub)]
+        names = defined_names(self.released[at].source) & self._wanted
+        defining = [index for index in changed if names & defined_names(self.cells[index].source)]
+        return (defining or changed or copies)[-1]
+
+    def _set_aside(self, at: int, chosen: int, copies: list[int]) -> None:
+        """Copies that are the bare stub, or the chosen text again, would only undo the answer."""
+        known = {self.released[at].source.strip(), self.cells[chosen].source.strip()}
+        self.dropped.update(index for index in copies if index != chosen and self.cells[index].source.strip() in known)
+
+
+_DEFINITION = re.compile(r"^(?:async\s+)?(?:def|class)\s+(\w+)|^(\w+)\s*=[^=]", re.MULTILINE)
+
+
+def defined_names(source: str) -> frozenset[str]:
+    """Names that a cell's text binds at top level by def, class or plain assignment; found by
+    pattern where the text is not valid Python."""
+    try:
+        body = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset(first or second for first, second in _DEFINITION.findall(source))
+    names = set()
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names.update(target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.add(node.target.id)
+    return frozenset(names)
+
+
+def _clear(cell: Any) -> None:
+    if cell.cell_type == "code":
+        cell.outputs = []
+        cell.execution_count = None

@@ -1,0 +1,103 @@
+"""The exercises of lab 2: online softmax, one thread a row and then tile by tile."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import battery, families, references
+from .bugs import answers, online_softmax_rows, online_softmax_tiled
+from .cases import host_cases
+from .model import Budget, Check, Exercise, Inputs
+from .shapes import block_a_row, four_checks, thread_a_row
+from .texts import variants
+
+LAB = "lab2_online_softmax"
+ROWS_A_BLOCK = 64
+THREADS = 256
+SHORT_TILE = 32
+"""Stands for the tile where a thread has a row to itself: only its order matters then, so the rows of
+the loud battery can be short. A kernel without the row guard walks 62 rows that are not there."""
+
+
+def _reference(inputs: Inputs) -> dict[str, np.ndarray]:
+    return {"Y": references.softmax(inputs.arrays["X"])}
+
+
+ROWS = Exercise(
+    id="lab2.online_softmax_rows",
+    lab=LAB,
+    kind="kernel",
+    name="online_softmax_rows",
+    title="Online softmax, one thread a row",
+    parameters=("X", "Y"),
+    outputs=("Y",),
+    launch=thread_a_row(ROWS_A_BLOCK),
+    reference=_reference,
+    budget=Budget(loads={"X": 2}, stores={"Y": 1}, coalesced=False),
+    checks=four_checks(
+        (2, 2, 1, 1),
+        battery.plain_battery(families.ordinary, THREADS, output="Y", extra=((64, 4), (131, 3))),
+        battery.loud_battery(battery.SOFTMAX, SHORT_TILE, rows=2, tiles=2, output="Y"),
+        families.ordinary,
+        tile=SHORT_TILE,
+        output="Y",
+        aligned=((64, 64),),
+        ragged=((70, 33),),
+        safety=((64, 12), (70, 9), (1, 40)),
+    ),
+    bugs=online_softmax_rows.BUGS,
+    variants=variants("lab2.online_softmax_rows"),
+    read="lesson 02, the parts on the recurrence and on one thread a row",
+)
+
+TILED = Exercise(
+    id="lab2.online_softmax_tiled",
+    lab=LAB,
+    kind="kernel",
+    name="online_softmax_tiled",
+    title="Online softmax, tile by tile",
+    parameters=("X", "Y"),
+    outputs=("Y",),
+    launch=block_a_row(THREADS),
+    reference=_reference,
+    budget=Budget(loads={"X": 2}, stores={"Y": 1}),
+    checks=four_checks(
+        (2, 3, 2, 1),
+        battery.plain_battery(families.ordinary, THREADS, output="Y"),
+        battery.loud_battery(battery.SOFTMAX, THREADS, rows=2, tiles=1, output="Y"),
+        families.ordinary,
+        tile=THREADS,
+        output="Y",
+        aligned=((2, 1024),),
+        ragged=((3, 1000), (2, 300)),
+        safety=((2, 512), (2, 300), (2, 40)),
+    ),
+    bugs=online_softmax_tiled.BUGS,
+    variants=variants("lab2.online_softmax_tiled"),
+    read="lesson 02, the part on tiles: correct, then add",
+)
+
+
+def _sizes(rng: np.random.Generator) -> tuple[tuple[int, int], ...]:
+    drawn = tuple((32 * int(rng.integers(1, 40)), 8 * int(rng.integers(1, 600))) for _ in range(3))
+    return ((64, 1024), (32, 8), (96, 1000), *drawn)
+
+
+PREDICT_SECTORS = Exercise(
+    id="lab2.predict_sectors",
+    lab=LAB,
+    kind="host",
+    name="rows_kernel_load_sectors",
+    title="Predict the load sectors of one thread a row",
+    parameters=("rows", "n"),
+    outputs=(),
+    launch=None,
+    reference=lambda inputs: references.rows_kernel_load_sectors(inputs.scalars["rows"], inputs.scalars["n"]),
+    budget=None,
+    checks=(Check("answer", 1, host_cases(_sizes, 6)),),
+    bugs=answers.PREDICT_SECTORS,
+    variants=variants("lab2.predict_sectors"),
+    read="lesson 02, the part on one thread a row",
+)
+
+EXERCISES = (ROWS, TILED, PREDICT_SECTORS)

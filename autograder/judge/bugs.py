@@ -1,0 +1,230 @@
+"""Which known mistake does a failing kernel look like?
+
+Each named bug of the exercise is run on the very inputs on which the submission failed. It matches
+when it leaves the same arrays: the same wrong numbers (up to the order of a float32 sum), the same
+NaNs, the same elements unwritten, the same changes to inputs. For traffic it must move the same bytes
+and sectors of every array; for safety it must give the same findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from .. import exercises
+from ..exercises.model import Case, Inputs, NamedBug
+from ..source import gather_text
+from . import launches, narrate, outputs, safety, traffic
+from .launches import Launched, Program
+from .outputs import Outcome
+
+CASES = 3  # failing cases that are compared at most
+STEP_LIMIT = 400_000  # of one launch of a wrong kernel; more is not worth waiting for
+PURSE = 3_000_000  # steps of all launches together that look for one check's bug
+SMALL = 100  # elements; a smaller case is met by chance too easily, and is looked at last
+
+Named = tuple[dict[str, str], ...]  # each {"id", "title", "message"}
+
+
+@dataclass
+class Purse:
+    """Steps that may still be spent: counted, not timed, so that every machine names the same bug."""
+
+    steps: int
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One case of the submission, its launch and the verdict on the arrays."""
+
+    case: Case
+    launched: Launched
+    outcome: Outcome
+
+
+def by_values(program: Program, check: str, failing: Sequence[Evidence], passing: Sequence[Evidence]) -> Named:
+    """The named bugs that leave what the submission left.
+
+    All are compared on one failing case (on a second, when none matches the first: a kernel may have
+    two mistakes). Those that match are held against one more failing case; while more than one is
+    left, against a third and against the loudest and the quietest case that the submission passes, since
+    the mistake that is really there passes them too. A bug that matches one failing case but not another is named only
+    when it is the only one and its numbers are finite, and the case is named with it.
+    """
+    ranked = _varied(sorted((one for one in failing if one.launched.trace is not None), key=_cost))[:CASES]
+    candidates = [bug for bug in program.exercise.bugs if check in bug.checks]
+    purse = Purse(PURSE)
+
+    def keep(bugs: Sequence[NamedBug], one: Evidence) -> list[NamedBug]:
+        return [bug for bug in bugs if _leaves_the_same(program, bug, one, purse)]
+
+    for n, one in enumerate(ranked[:2]):
+        left = keep(candidates, one)
+        if left:
+            break
+    else:
+        return ()
+    others = [other for other in ranked if other is not one]
+    agreed = [] if n else keep(left, others[0]) if others else left
+    if n or not agreed:
+        alone = len(left) == 1 and _finite_share(one) > 0
+        return (_describe(program, left[0], one, one.case.name),) if alone else ()
+    told = sorted(passing, key=_loudness)
+    for other in (*others[1:], *told[-1:], *told[:1]):
+        if len(agreed) > 1:
+            agreed = keep(agreed, other) or agreed
+    return tuple(_describe(program, bug, one, "") for bug in agreed)
+
+
+def by_traffic(program: Program, failing: Sequence[Launched]) -> Named:
+    """The named bugs that move the same bytes and sectors of every array in each failing case."""
+    traced = sorted((run for run in failing if run.trace is not None), key=lambda run: _elements(run.inputs))
+    if not traced:
+        return ()
+    left = [bug for bug in program.exercise.bugs if "traffic" in bug.checks]
+    for run in traced[:CASES]:
+        left = [bug for bug in left if _moves_the_same(program, bug, run)]
+    return tuple(_plainly(bug) for bug in left)
+
+
+def by_safety(program: Program, failing: Sequence[safety.Safety], seed: int) -> Named:
+    """The named bugs with the same kinds of finding on the same arrays and the same outputs; where some
+    have as many findings too, only those."""
+    traced = [one for one in failing if all(run.trace is not None for run in one.runs)]
+    if not traced:
+        return ()
+    smallest = min(traced, key=lambda one: _elements(one.runs[0].inputs))
+    near: list[NamedBug] = []
+    exact: list[NamedBug] = []
+    for bug in program.exercise.bugs:
+        if "safety" not in bug.checks:
+            continue
+        other = _program(program.exercise.id, bug.id)
+        examined = safety.examine(other, smallest.runs[0].inputs, seed, STEP_LIMIT)
+        if any(run.trace is None for run in examined.runs):
+            continue
+        kinds = _kinds(program, smallest)
+        if kinds == _kinds(other, examined) and _same(program, smallest.runs[0].arrays, examined.runs[0].arrays):
+            near.append(bug)
+            if _count(smallest) == _count(examined):
+                exact.append(bug)
+    return tuple(_plainly(bug) for bug in exact or near)
+
+
+def _plainly(bug: NamedBug) -> dict[str, str]:
+    return {"id": bug.id, "title": bug.title, "message": bug.explain}
+
+
+def _describe(program: Program, bug: NamedBug, one: Evidence, case: str) -> dict[str, str]:
+    told = narrate.numbers(bug, program.exercise, one.launched.inputs, one.outcome)
+    where = f"in {case!r}: " if case else ""
+    message = f"{where}{told}. {bug.explain}" if told else f"{where}{bug.explain}"
+    return {"id": bug.id, "title": bug.title, "message": message}
+
+
+def _leaves_the_same(program: Program, bug: NamedBug, one: Evidence, purse: Purse) -> bool:
+    """Whether the bug leaves the submission's arrays. Most bugs do not, which their first row shows at a
+    fraction of the cost; but where blocks may disturb each other only the whole launch tells."""
+    inputs = one.launched.inputs
+    if _by_rows(inputs) and "safety" not in bug.checks:
+        first = Inputs({name: array[:1] for name, array in inputs.arrays.items()}, inputs.scalars)
+        if not _agrees(program, bug, first, {n: a[:1] for n, a in one.launched.arrays.items()}, purse):
+            return False
+    return _agrees(program, bug, inputs, one.launched.arrays, purse)
+
+
+def _agrees(
+    program: Program, bug: NamedBug, inputs: Inputs, mine: Mapping[str, np.ndarray], purse: Purse
+) -> bool:
+    if purse.steps <= 0:
+        return False
+    run = launches.launch(
+        _program(program.exercise.id, bug.id), inputs, step_limit=STEP_LIMIT, record=False
+    )
+    purse.steps -= run.trace.steps if run.trace is not None else STEP_LIMIT
+    return run.trace is not None and _same(program, mine, run.arrays)
+
+
+def _by_rows(inputs: Inputs) -> bool:
+    """Whether row 0 of the outputs depends on row 0 of the one input alone, by the exercise's contract."""
+    return len(inputs.arrays) == 2 and len({array.shape[0] for array in inputs.arrays.values()}) == 1
+
+
+def _same(program: Program, mine: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
+    for name, array in mine.items():
+        if name in program.exercise.outputs:
+            holes = launches.unwritten(array) == launches.unwritten(other[name])
+            same = holes & safety.alike(array, other[name])
+        else:
+            same = safety.alike(array, other[name], rtol=0.0)
+        if not same.all():
+            return False
+    return True
+
+
+@lru_cache(maxsize=256)
+def _program(exercise_id: str, bug_id: str) -> Program:
+    """A named bug, loaded: the same kernel serves every submission that this process judges."""
+    exercise = exercises.get(exercise_id)
+    bug = next(bug for bug in exercise.bugs if bug.id == bug_id)
+    return launches.load(gather_text(bug.text, exercise.name, origin="a known mistake"), exercise)
+
+
+def _moves_the_same(program: Program, bug: NamedBug, run: Launched) -> bool:
+    other = _program(program.exercise.id, bug.id)
+    theirs = launches.launch(other, run.inputs, step_limit=STEP_LIMIT)
+    return theirs.trace is not None and _moved(other, theirs) == _moved(program, run)
+
+
+def _moved(program: Program, run: Launched) -> list[tuple[str, bool, int, int]]:
+    return [(use.array, use.stores, use.bytes, use.sectors) for use in traffic.account(program, run)]
+
+
+def _kinds(program: Program, examined: safety.Safety) -> set[tuple[str, str]]:
+    return {
+        (finding.tool, program.contract(finding.array or ""))
+        for run in examined.runs
+        for finding in run.trace.findings
+    }
+
+
+def _varied(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """The same in another order: the first of every group of cases, then the others. Cases of one group
+    tend to bring out one mistake, and tell others apart badly."""
+    groups: set[str] = set()
+    first: list[Evidence] = []
+    later: list[Evidence] = []
+    for one in evidence:
+        (later if one.case.group in groups else first).append(one)
+        groups.add(one.case.group)
+    return [*first, *later]
+
+
+def _count(examined: safety.Safety) -> int:
+    return max(run.trace.findings_total for run in examined.runs)
+
+
+def _finite_share(one: Evidence) -> float:
+    """Share of the wrong elements that hold a number: NaNs and holes are weak evidence."""
+    wrong = [one.launched.arrays[name][mask] for name, mask in (one.outcome.wrong or {}).items()]
+    values = np.concatenate(wrong) if wrong else np.zeros(0)
+    return float(np.isfinite(values).mean()) if values.size else 0.0
+
+
+def _cost(one: Evidence) -> tuple[bool, bool, int]:
+    size = _elements(one.launched.inputs)
+    return _finite_share(one) == 0.0, size < SMALL, size
+
+
+def _loudness(one: Evidence) -> float:
+    """The largest finite input: what tells most mistakes apart."""
+    first = next(iter(one.launched.inputs.arrays.values()))
+    finite = first[np.isfinite(first)]
+    return float(finite.max()) if finite.size else 0.0
+
+
+def _elements(inputs: Inputs) -> int:
+    return sum(array.size for array in inputs.arrays.values())

@@ -1,0 +1,229 @@
+"""``judge``: one submission, one exercise or check, one seed, one report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ..exercises.model import Case, Check, Exercise
+from ..report import CaseResult, CheckResult, Report
+from ..source import KernelSource, SourceRefused
+from . import bugs, host, launches, outputs, safety, traffic
+from .ids import UnknownCheck, parse
+from .launches import STEP_LIMIT, Launched, Program
+from .reports import NOT_RUN, all_fail, assemble, could_not_judge, earned, refused, shorten
+
+CHECK_STEPS = 4  # launches' worth of STEP_LIMIT that all cases of a check may take together
+
+
+@dataclass
+class Spending:
+    """Simulated steps that one check may still take: a count, so that every machine agrees."""
+
+    limit: int
+    spent: int = 0
+    stopped: str = ""  # the sentence of the launch that was stopped
+
+    def note(self, runs: Sequence[Launched]) -> None:
+        """Count the runs of one case."""
+        for run in runs:
+            self.spent += self.limit if run.endless else (run.trace.steps if run.trace else 0)
+            if run.endless:
+                self.stopped = run.problem
+
+    @property
+    def over(self) -> str:
+        """Why no more cases are run, or ""."""
+        if self.stopped:
+            return f"{NOT_RUN}, because an earlier case did not end"
+        if self.spent > CHECK_STEPS * self.limit:
+            return f"{NOT_RUN}: the earlier cases took {self.spent:,} steps, more than this check allows"
+        return ""
+
+
+@dataclass
+class Tally:
+    """What the cases of one check gave."""
+
+    cases: list[CaseResult] = field(default_factory=list)
+    runs: list[Launched] = field(default_factory=list)
+
+
+def judge(source: KernelSource, check_id: str, seed: int = 0, *, step_limit: int | None = None) -> Report:
+    """The verdict on ``source`` for a whole exercise or one check of it.
+
+    Pure: the same arguments give the same report, on every machine. ``step_limit`` bounds the steps
+    of one simulated launch. Never raises for what the student wrote: what cannot be judged comes back
+    with ``error`` set.
+    """
+    steps = STEP_LIMIT if step_limit is None else step_limit
+    try:
+        exercise, checks = parse(check_id)
+    except UnknownCheck as problem:
+        return could_not_judge(check_id, source.origin, str(problem))
+    mismatch = _mismatch(source, exercise)
+    if mismatch:
+        return could_not_judge(check_id, source.origin, mismatch)
+    if exercise.kind == "host":
+        results = [host.answer(source, exercise, check, seed, steps) for check in checks]
+        return assemble(exercise, source.origin, results)
+    wrong_arity = _arity(source, exercise)
+    if wrong_arity:
+        return all_fail(exercise, checks, source.origin, wrong_arity)
+    try:
+        program = launches.load(source, exercise)
+    except SourceRefused as refusal:
+        return refused(check_id, source.origin, refusal)
+    results = [_check(program, check, seed, steps) for check in checks]
+    return assemble(exercise, source.origin, results)
+
+
+def _check(program: Program, check: Check, seed: int, steps: int) -> CheckResult:
+    if check.name == "traffic":
+        return _traffic(program, check, seed, steps)
+    if check.name == "safety":
+        return _safety(program, check, seed, steps)
+    return _values(program, check, seed, steps)
+
+
+def _values(program: Program, check: Check, seed: int, steps: int) -> CheckResult:
+    spending, tally = Spending(steps), Tally()
+    failing: list[bugs.Evidence] = []
+    passing: list[bugs.Evidence] = []
+    for case in check.cases:
+        if spending.over:
+            tally.cases.append(_not_run(case, spending))
+            continue
+        run = launches.launch(program, case.make(seed), step_limit=steps)
+        spending.note([run])
+        outcome = outputs.assess(program, run, inputs_too=check.name == "values")
+        tally.runs.append(run)
+        tally.cases.append(
+            CaseResult(case.name, case.group, outcome.passed, outcome.fraction, outcome.message)
+        )
+        (passing if outcome.passed else failing).append(bugs.Evidence(case, run, outcome))
+    named = bugs.by_values(program, check.name, failing, passing) if failing else ()
+    findings, more = safety.collect(program, tally.runs)
+    return _result(program, check, tally, named, (*findings, *_more(more)))
+
+
+def _traffic(program: Program, check: Check, seed: int, steps: int) -> CheckResult:
+    spending, tally = Spending(steps), Tally()
+    failing: list[Launched] = []
+    for case in check.cases:
+        if spending.over:
+            tally.cases.append(_not_run(case, spending))
+            continue
+        run = launches.launch(program, case.make(seed), step_limit=steps)
+        spending.note([run])
+        sentences = traffic.problems(program, run)
+        tally.runs.append(run)
+        tally.cases.append(CaseResult(case.name, case.group, not sentences, None, " ".join(sentences)))
+        if sentences:
+            failing.append(run)
+    _refuse_idleness(program, tally)
+    named = bugs.by_traffic(program, failing) if failing else ()
+    return _result(program, check, tally, named, ())
+
+
+def _refuse_idleness(program: Program, tally: Tally) -> None:
+    """A kernel that leaves out the work on every case has earned nothing by moving little or by doing
+    no harm. On every case: a ragged tail that is forgotten is a mistake of the values alone."""
+    idle = [traffic.idle(program, run) for run in tally.runs]
+    if idle and all(idle):
+        tally.cases = [replace(case, passed=False, message=case.message or idle[0]) for case in tally.cases]
+
+
+def _safety(program: Program, check: Check, seed: int, steps: int) -> CheckResult:
+    spending, tally = Spending(steps), Tally()
+    failing: list[safety.Safety] = []
+    for case in check.cases:
+        if spending.over:
+            tally.cases.append(_not_run(case, spending))
+            continue
+        examined = safety.examine(program, case.make(seed), seed, steps)
+        spending.note(examined.runs)
+        tally.runs.extend(examined.runs)
+        tally.cases.append(CaseResult(case.name, case.group, not examined.message, None, examined.message))
+        if examined.message:
+            failing.append(examined)
+    _refuse_idleness(program, tally)
+    named = bugs.by_safety(program, failing, seed) if failing else ()
+    findings, more = safety.collect(program, tally.runs)
+    return _result(program, check, tally, named, (*findings, *_more(more)))
+
+
+def _result(
+    program: Program, check: Check, tally: Tally, named: bugs.Named, findings: tuple[str, ...]
+) -> CheckResult:
+    cases = shorten(tally.cases)
+    failed = [case for case in cases if not case.passed]
+    first = next((run for run in tally.runs if run.trace is not None), None)
+    return CheckResult(
+        id=f"{program.exercise.id}.{check.name}",
+        passed=not failed,
+        points=earned(check.points, cases),
+        max_points=float(check.points),
+        cases=cases,
+        bug=named[0] if named else None,
+        bugs=named,
+        findings=findings,
+        traffic=traffic.totals(first.trace) if first else None,
+        ledger=traffic.ledger(program, first) if first else (),
+        message=_summary(program, check, tally, cases, failed),
+    )
+
+
+def _summary(
+    program: Program,
+    check: Check,
+    tally: Tally,
+    cases: Sequence[CaseResult],
+    failed: Sequence[CaseResult],
+) -> str:
+    if failed:
+        return f"{failed[0].name}: {failed[0].message}"
+    if check.name == "traffic":
+        run = tally.runs[0]
+        uses = [use for use in traffic.account(program, run) if use.lines]
+        told = [
+            f"{program.own(use.array)} {'written' if use.stores else 'read'} {use.times:.3g}×" for use in uses
+        ]
+        return f"{' and '.join(told)}, as budgeted."
+    if check.name == "safety":
+        return "No findings, whatever the order of the threads."
+    worst = max(cases, key=lambda case: case.gate_fraction or 0.0)
+    share = worst.gate_fraction or 0.0
+    return f"{len(cases)} cases right; the largest error is {share:.2g} of what is allowed ({worst.name})."
+
+
+def _not_run(case: Case, spending: Spending) -> CaseResult:
+    return CaseResult(case.name, case.group, False, None, spending.over)
+
+
+def _more(count: int) -> tuple[str, ...]:
+    return (f"and {count:,} more findings",) if count else ()
+
+
+def _mismatch(source: KernelSource, exercise: Exercise) -> str:
+    if source.kind != exercise.kind:
+        wanted = "a @cuda.jit kernel" if exercise.kind == "kernel" else "a plain Python function"
+        return f"{exercise.id} is {wanted}, and this is not one."
+    if source.name != exercise.name:
+        return (
+            f"{exercise.id} checks a {'kernel' if exercise.kind == 'kernel' else 'function'} called "
+            f"`{exercise.name}`, and this one is called `{source.name}`. Rename it."
+        )
+    return ""
+
+
+def _arity(source: KernelSource, exercise: Exercise) -> str:
+    own, wanted = launches.parameters(source), exercise.parameters
+    if len(own) == len(wanted):
+        return ""
+    return (
+        f"`{exercise.name}` must take {len(wanted)} parameters ({', '.join(wanted)}); yours takes "
+        f"{len(own)} ({', '.join(own) or 'none'})."
+    )
+
+

@@ -1,0 +1,105 @@
+"""The "answer" check of a host exercise: a formula or a choice, held against the right one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..exercises.model import Case, Check, Exercise, Inputs
+from ..report import CaseResult, CheckResult
+from ..source import KernelSource, gather_text, run_host
+from . import errors
+from .lines import Lines
+from .reports import earned, shorten
+
+STEP_LIMIT = 100_000
+
+
+def answer(source: KernelSource, exercise: Exercise, check: Check, seed: int, step_limit: int) -> CheckResult:
+    """Judge a host function on every case of a check."""
+    lines = Lines(source)
+    values: list[tuple[Inputs, Any]] = []
+    results = []
+    for case in check.cases:
+        inputs = case.make(seed)
+        value, problem = call(source, inputs, lines, min(step_limit, STEP_LIMIT))
+        message = problem or compare(value, exercise.reference(inputs), inputs)
+        values.append((inputs, value))
+        results.append(_result(case, message))
+    cases = shorten(results)
+    failed = [case for case in cases if not case.passed]
+    bugs = matching_bugs(exercise, values) if failed else ()
+    return CheckResult(
+        id=f"{exercise.id}.{check.name}",
+        passed=not failed,
+        points=earned(check.points, cases),
+        max_points=float(check.points),
+        cases=cases,
+        bug=bugs[0] if bugs else None,
+        bugs=bugs,
+        message=failed[0].message if failed else f"Right for all {len(cases)} sizes.",
+    )
+
+
+def call(source: KernelSource, inputs: Inputs, lines: Lines, step_limit: int) -> tuple[Any, str]:
+    """The function's value, and a sentence when it gave none. Never raises for the student's work."""
+    try:
+        return run_host(source, list(inputs.scalars.values()), step_limit), ""
+    except MemoryError:
+        return None, "this makes a number or text too large to keep."
+    except Exception as problem:
+        return None, errors.sentence(problem, lines, None)
+
+
+def compare(value: Any, right: Any, inputs: Inputs) -> str:
+    """"" when the value is right. Otherwise what is wrong with it, without giving the right value."""
+    where = ", ".join(f"{name}={number:,}" if isinstance(number, int) else f"{name}={number:g}"
+                      for name, number in inputs.scalars.items())  # fmt: skip
+    if value is None:
+        return f"{where}: the function returns nothing. End it with `return` and your formula."
+    if isinstance(right, str):
+        if not isinstance(value, str):
+            return f"{where}: the answer must be a text, not {value!r}."
+        return "" if value == right else f"{where}: {value!r} is not the right choice."
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return f"{where}: the answer must be a number, not {value!r}."
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{where}: the answer is {value}, not a finite number."
+    if value == right or (isinstance(right, float) and math.isclose(value, right, rel_tol=1e-6)):
+        return ""
+    return f"{where}: your {_short(value)} is {_distance(value, right)}."
+
+
+def matching_bugs(exercise: Exercise, values: list[tuple[Inputs, Any]]) -> tuple[dict[str, str], ...]:
+    """The named bugs that give the same value in every case, the right ones of them too."""
+    found = []
+    for bug in exercise.bugs:
+        source = gather_text(bug.text, exercise.name, kind="host", origin="a known mistake")
+        lines = Lines(source)
+        wrong = [call(source, inputs, lines, STEP_LIMIT)[0] for inputs, _ in values]
+        if all(a == b and a is not None for a, (_, b) in zip(wrong, values, strict=True)):
+            found.append({"id": bug.id, "title": bug.title, "message": bug.explain})
+    return tuple(found)
+
+
+def _result(case: Case, message: str) -> CaseResult:
+    return CaseResult(case.name, case.group, not message, None, message)
+
+
+def _distance(value: float, right: float) -> str:
+    if right == 0 or value <= 0:
+        return "too small" if value < right else "too large"
+    ratio = value / right
+    if ratio > 1:
+        return f"too large by a factor of {_factor(ratio)}"
+    return f"too small by a factor of {_factor(1 / ratio)}"
+
+
+def _factor(ratio: float) -> str:
+    return f"{ratio:.4g}" if ratio >= 1.001 else "less than 1.001"
+
+
+def _short(value: float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) < 10**15 else "number"
+    return f"{value:,.6g}"

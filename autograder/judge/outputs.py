@@ -1,0 +1,175 @@
+"""What a launch left in the arrays: inputs unchanged, outputs written, outputs right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..exercises import gate
+from ..exercises.model import Inputs
+from . import launches
+from .launches import Launched, Program
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict on the arrays of one launch. ``wrong`` marks, per output, the elements over the
+    gate; ``worst`` is the gate's result on the worst output and ``array`` its name."""
+
+    passed: bool
+    fraction: float | None
+    message: str
+    array: str = ""
+    worst: gate.GateResult | None = None
+    wrong: dict[str, np.ndarray] | None = None
+
+
+def assess(program: Program, launched: Launched, inputs_too: bool = True) -> Outcome:
+    """Judge the arrays after a launch against the exercise's float64 reference; with ``inputs_too`` the
+    inputs must be as they were."""
+    if launched.problem:
+        return Outcome(False, None, launched.problem)
+    changed = input_change(program, launched) if inputs_too else ""
+    missing = missing_writes(program, launched)
+    reference = program.exercise.reference(launched.inputs)
+    length = reduced_length(launched.inputs)
+    results = {
+        name: gate.compare(launched.arrays[name], reference[name], length) for name in program.exercise.outputs
+    }
+    wrong = {
+        name: gate.fractions(launched.arrays[name], reference[name], length) > 1.0
+        for name in program.exercise.outputs
+    }
+    array, worst = max(results.items(), key=lambda item: item[1].fraction)
+    if missing:
+        message = missing
+    elif changed:
+        message = changed
+    elif not worst.passed:
+        message = describe(program, launched, array, worst)
+    else:
+        message = ""
+    return Outcome(
+        passed=not message,
+        fraction=float("inf") if missing else float(worst.fraction),
+        message=message,
+        array=array,
+        worst=worst,
+        wrong=wrong,
+    )
+
+
+def reduced_length(inputs: Inputs) -> int:
+    """How many values a row has: the gate's tolerance grows with its square root."""
+    first = next(iter(inputs.arrays.values()))
+    return int(first.shape[-1])
+
+
+def input_change(program: Program, launched: Launched) -> str:
+    """A sentence when an input is not as it was, bit by bit; "" when all are."""
+    for name, before in launched.inputs.arrays.items():
+        if name in program.exercise.outputs:
+            continue
+        after = launched.arrays[name]
+        differs = before.view(np.uint8) != after.view(np.uint8) if before.size else np.zeros(0, bool)
+        if not differs.any():
+            continue
+        per_element = differs.reshape(*before.shape, before.itemsize).any(axis=-1)
+        index = tuple(int(i) for i in np.argwhere(per_element)[0])
+        return (
+            f"the kernel changed its input: {place(program.own(name), index)} was {number(before[index])} "
+            f"and is {number(after[index])}{_by_line(program, launched, name)}. Write to "
+            f"{program.own(program.exercise.outputs[0])} only."
+        )
+    return ""
+
+
+def missing_writes(program: Program, launched: Launched) -> str:
+    """A sentence when an element of an output still holds what was there before the launch."""
+    for name in program.exercise.outputs:
+        holes = launches.unwritten(launched.arrays[name])
+        count = int(holes.sum())
+        if not count:
+            continue
+        own = program.own(name)
+        read = _lines_with(program, launched, name, "load")
+        if read:
+            return (
+                f"{own} holds what was there before the launch: {read} reads {own} before the kernel "
+                "has written it. An output starts undefined; compute its value, then store it."
+            )
+        if count == holes.size:
+            return f"nothing was written to {own}: all {count:,} elements are as they were before the launch."
+        index = tuple(int(i) for i in np.argwhere(holes)[0])
+        return (
+            f"{place(own, index)} was never written (nor were {count - 1:,} others of {holes.size:,})."
+            if count > 1
+            else f"{place(own, index)} was never written (all other elements were)."
+        )
+    return ""
+
+
+def describe(program: Program, launched: Launched, array: str, worst: gate.GateResult) -> str:
+    """The worst element in words, with how many are wrong and where the first is."""
+    shape = launched.arrays[array].shape
+    where = f"row {worst.row}" if len(shape) == 1 else f"row {worst.row}, column {worst.col}"
+    times = (
+        ""
+        if not np.isfinite(worst.fraction)
+        else f" ({times_word(worst.fraction)} times the error allowed)"
+    )
+    parts = [f"{where}: expected {number(worst.expected)}, found {number(worst.found)}{times}"]
+    if worst.failing > 1:
+        first = f"row {worst.first_row}" + ("" if len(shape) == 1 else f", column {worst.first_col}")
+        parts.append(f"{worst.failing:,} of {worst.size:,} elements are wrong, the first at {first}")
+    total = _row_total(program, launched, array, worst.row)
+    if total:
+        parts.append(total)
+    return "; ".join(parts) + "."
+
+
+def _row_total(program: Program, launched: Launched, array: str, row: int) -> str:
+    """For outputs whose rows must sum to 1: what the wrong row sums to."""
+    found = launched.arrays[array]
+    if found.ndim != 2 or found.shape[1] < 2:
+        return ""
+    expected = program.exercise.reference(launched.inputs)[array][row].sum()
+    with np.errstate(all="ignore"):
+        actual = float(found[row].astype(np.float64).sum())
+    if not abs(expected - 1.0) < 1e-6 or abs(actual - 1.0) < 1e-3:
+        return ""
+    return f"row {row} sums to {number(actual)} instead of 1"
+
+
+def place(name: str, index: tuple[int, ...]) -> str:
+    """ "Y[3, 17]"."""
+    return f"{name}[{', '.join(str(i) for i in index)}]"
+
+
+def number(value: float) -> str:
+    """A number short enough for a sentence."""
+    return f"{float(value):.6g}"
+
+
+def times_word(value: float) -> str:
+    """A multiple in two or three digits: 1.02, 14, 8,300, 3.1e+07."""
+    if value < 10:
+        return f"{value:.2f}"
+    return f"{value:,.0f}" if value < 1e6 else f"{value:.1e}"
+
+
+def _by_line(program: Program, launched: Launched, array: str) -> str:
+    lines = _lines_with(program, launched, array, "store")
+    return f" ({lines})" if lines else ""
+
+
+def _lines_with(program: Program, launched: Launched, array: str, op: str) -> str:
+    """The first source line that touches a global array that way, in words; "" when none does."""
+    if launched.trace is None:
+        return ""
+    for entry in launched.trace.lines:
+        same = entry.op == op or (op == "store" and entry.op == "atomic")
+        if entry.space == "global" and same and program.contract(entry.array) == array:
+            return program.lines.name(entry.line)
+    return ""

@@ -1,0 +1,188 @@
+"""The traffic check: bytes and sectors of each array against the exercise's budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from ..exercises.model import Budget
+from ..simulator.trace import LineTraffic, Trace
+from .launches import Launched, Program
+
+SECTOR = 32  # bytes
+WARP = 32  # lanes
+TIMES = ("", "a first time", "a second time", "a third time", "a fourth time", "a fifth time")
+
+
+@dataclass(frozen=True)
+class Use:
+    """How a launch used one global array in one direction; ``lines`` in order of the source."""
+
+    array: str  # the exercise's name
+    stores: bool
+    size: int  # bytes of the array itself
+    least_sectors: int  # of one sweep over it
+    lines: tuple[LineTraffic, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(line.bytes for line in self.lines)
+
+    @property
+    def sectors(self) -> int:
+        return sum(line.sectors for line in self.lines)
+
+    @property
+    def times(self) -> float:
+        """Bytes in multiples of the array's own size."""
+        return self.bytes / self.size if self.size else 0.0
+
+
+def problems(program: Program, launched: Launched) -> list[str]:
+    """Everything in which a launch differs from its budget, as sentences, worst kind first."""
+    if launched.problem:
+        return [launched.problem]
+    budget = program.exercise.budget
+    uses = account(program, launched)
+    found = [sentence for use in uses for sentence in _over(program, use, budget)]
+    found += [sentence for use in uses for sentence in _scattered(program, use, budget)]
+    return found
+
+
+def idle(program: Program, launched: Launched) -> str:
+    """Too little traffic is no virtue, work left out is cheap: a sentence when an array that must be
+    read or written was not, each element at least once; "" otherwise."""
+    if launched.trace is None:
+        return launched.problem
+    budget = program.exercise.budget
+    found = [sentence for use in account(program, launched) for sentence in _under(program, use, budget)]
+    return " ".join(found)
+
+
+def account(program: Program, launched: Launched) -> list[Use]:
+    """The uses of every global array of the exercise, loads before stores."""
+    uses = []
+    for name, array in launched.inputs.arrays.items():
+        for stores in (False, True):
+            lines = tuple(
+                line for line in _global_lines(launched.trace, stores) if program.contract(line.array) == name
+            )
+            uses.append(Use(name, stores, array.nbytes, least_sectors(array), lines))
+    return uses
+
+
+def least_sectors(array: np.ndarray) -> int:
+    """Sectors of one sweep when every warp takes 32 neighbours of a row at a time, from its start.
+
+    The array starts 256-byte aligned; rows that do not fill whole sectors pay for their own
+    misalignment. One value a row (a 1-D array) costs one sector each.
+    """
+    length = array.shape[-1] if array.ndim > 1 else 1
+    rows = array.size // length if length else 0
+    begin = np.arange(rows, dtype=np.int64)[:, None] * length * array.itemsize
+    first = np.arange(0, length, WARP, dtype=np.int64)
+    last = np.minimum(first + WARP, length)
+    low = (begin + first * array.itemsize) // SECTOR
+    high = (begin + last * array.itemsize - 1) // SECTOR
+    return int((high - low + 1).sum())
+
+
+def totals(trace: Trace | None) -> dict[str, int] | None:
+    """The six totals of a trace, plain ints."""
+    if trace is None:
+        return None
+    return {name: int(value) for name, value in asdict(trace.traffic).items()}
+
+
+def ledger(program: Program, launched: Launched) -> tuple[dict[str, Any], ...]:
+    """The trace's lines with the student's own line numbers; ``times`` is a line's bytes in multiples
+    of the array's size (None for shared and local arrays), ``where`` names the line."""
+    if launched.trace is None:
+        return ()
+    sizes = {program.own(name): array.nbytes for name, array in launched.inputs.arrays.items()}
+    rows = []
+    for line in launched.trace.lines:
+        size = sizes.get(line.array) if line.space == "global" else None
+        rows.append(
+            {
+                **asdict(line),
+                "filename": "",
+                "line": program.lines.number(line.line),
+                "where": program.lines.name(line.line),
+                "times": line.bytes / size if size else None,
+            }
+        )
+    return tuple(rows)
+
+
+def _global_lines(trace: Trace, stores: bool) -> Iterator[LineTraffic]:
+    for line in sorted(trace.lines, key=lambda entry: entry.line):
+        if line.space == "global" and (line.op != "load") == stores:
+            yield line
+
+
+def _allowed(use: Use, budget: Budget) -> float:
+    return float((budget.stores if use.stores else budget.loads).get(use.array, 0.0))
+
+
+def _over(program: Program, use: Use, budget: Budget) -> Iterator[str]:
+    allowed = _allowed(use, budget)
+    if use.times <= allowed * (1 + 1e-9) or not use.lines:
+        return
+    verb, own = ("writes" if use.stores else "reads"), program.own(use.array)
+    if allowed == 0:
+        rule = "may only be read" if use.stores else "may only be written"
+        yield f"{program.lines.name(use.lines[0].line)} {verb} {own}, which {rule} in this exercise."
+        return
+    so_far = 0.0
+    for line in use.lines:
+        before, so_far = so_far, so_far + line.bytes / use.size
+        if so_far > allowed * (1 + 1e-9):
+            break
+    share = line.bytes / use.size
+    pass_number = math.floor(before + 1e-9) + 1
+    if before and share <= 1 + 1e-9 and pass_number < len(TIMES):
+        what = f"{verb} {own} {TIMES[pass_number]}"
+    elif share > 1 + 1e-9:
+        what = f"alone {verb} {own} {_times(share)} times over"
+    else:
+        what = f"{verb} {own} once more than allowed"
+    yield (
+        f"{program.lines.name(line.line)} {what}: {_times(use.times)} times its size in all, "
+        f"{_times(allowed)} allowed ({use.bytes:,} bytes, {int(allowed * use.size):,} allowed)."
+    )
+
+
+def _under(program: Program, use: Use, budget: Budget) -> Iterator[str]:
+    if _allowed(use, budget) == 0 or use.times >= 1 - 1e-9 or not use.size:
+        return
+    verb, own = ("writes" if use.stores else "reads"), program.own(use.array)
+    if not use.lines:
+        yield f"the kernel {verb} nothing {'to' if use.stores else 'of'} {own}."
+    else:
+        yield f"the kernel {verb} only {use.times:.1%} of {own}; every element is needed at least once."
+
+
+def _scattered(program: Program, use: Use, budget: Budget) -> Iterator[str]:
+    """Sectors beyond what the bytes need: lanes of a warp that are not neighbours."""
+    allowed = _allowed(use, budget)
+    most = int(allowed * use.least_sectors + 1e-6)
+    if not budget.coalesced or not use.lines or use.times > allowed * (1 + 1e-9) or use.sectors <= most:
+        return
+    worst = max(use.lines, key=lambda line: line.sectors * SECTOR / max(line.bytes, 1))
+    verb, own = ("writes" if use.stores else "reads"), program.own(use.array)
+    yield (
+        f"{program.lines.name(worst.line)} {verb} {own} in scattered pieces: {use.sectors:,} sectors in all, "
+        f"{most:,} are enough for those bytes ({_times(use.sectors / most)} times). Let neighbouring "
+        "threads take neighbouring columns."
+    )
+
+
+def _times(value: float) -> str:
+    """3.0, 2.06, 256.0: one decimal, more where one would hide the excess."""
+    short = f"{value:,.1f}"
+    return short if abs(float(short.replace(",", "")) - value) < 5e-3 * value else f"{value:,.2f}"
