@@ -13,7 +13,6 @@ from autograder.simulator.errors import LaunchError
 from autograder.simulator.fresh import mask_of, root_of
 from autograder.simulator.memory import Memory
 
-
 # first and one-past-last byte address, the array, its place among the arguments, and how many bytes into its
 # own 256-byte aligned memory it starts
 Span = tuple[int, int, np.ndarray, int, int]

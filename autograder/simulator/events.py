@@ -13,7 +13,14 @@ import numpy as np
 
 from autograder.simulator.machine import Machine
 from autograder.simulator.sites import (
-    ADDRESS_BITS, ADDRESS_MASK, ATOMIC, BARRIER, LOOP_ENTER, LOOP_STEP, VALUE_MARK, WARP,
+    ADDRESS_BITS,
+    ADDRESS_MASK,
+    ATOMIC,
+    BARRIER,
+    LOOP_ENTER,
+    LOOP_STEP,
+    VALUE_MARK,
+    WARP,
 )
 
 _PACK_LIMIT = 1 << 62

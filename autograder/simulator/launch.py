@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,9 +10,9 @@ import numpy as np
 from autograder.simulator.arguments import bind_arguments, write_back
 from autograder.simulator.errors import LaunchError
 from autograder.simulator.events import Batch, gather
-from autograder.simulator.instrument import python_function
 from autograder.simulator.machine import SHARED_LIMIT, Machine
 from autograder.simulator.memory import DeviceArray
+from autograder.simulator.names import python_function
 from autograder.simulator.sanitizer import Sanitizer
 from autograder.simulator.scheduler import run_block, thread_order
 from autograder.simulator.sites import GLOBAL_BASE, STORE

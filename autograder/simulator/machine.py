@@ -12,9 +12,9 @@ import numpy as np
 
 from autograder.simulator.errors import KernelError, LaunchError, MemoryFault, StepLimit
 from autograder.simulator.findings import FindingList, describe_access
-from autograder.simulator.instrument import Template, template
 from autograder.simulator.memory import DeviceArray, Memory, block_size_problem, poison
 from autograder.simulator.sites import ADDRESS_BITS, LOOP_STEP, MAX_SITES, SHARED_BASE, Site
+from autograder.simulator.template import Template, template
 from autograder.simulator.thread import Thread
 from autograder.simulator.trace import Place
 

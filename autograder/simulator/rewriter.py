@@ -10,151 +10,42 @@ generator. Array accesses become calls that log, loops log their start and each 
 from __future__ import annotations
 
 import ast
-import builtins
-import inspect
-import math
 import sys
-import textwrap
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType
 from typing import Any
 
-import numpy as np
-
-from autograder.simulator import gpumath, memory
+from autograder.simulator import gpumath, memory, names
+from autograder.simulator.building import Builder
 from autograder.simulator.errors import KernelError
 from autograder.simulator.intrinsics import CUDA_FUNCTIONS, KernelName
+from autograder.simulator.operations import (
+    ATOMICS,
+    BLOCK_OPERATIONS,
+    PACKERS,
+    THREAD_CALLS,
+    THREAD_VALUES,
+    WARP_OPERATIONS,
+)
 from autograder.simulator.sites import (
-    ADDRESS_BITS, ALLOCATE, ATOMIC, BARRIER, CALL, LOAD, LOOP_ENTER, LOOP_STEP, STORE, WARP, Site,
+    ALLOCATE,
+    ATOMIC,
+    BARRIER,
+    CALL,
+    LOAD,
+    LOOP_ENTER,
+    LOOP_STEP,
+    STORE,
+    WARP,
 )
 
-BLOCK_OPERATIONS = {"syncthreads_count": "count", "syncthreads_and": "and", "syncthreads_or": "or"}
-WARP_OPERATIONS = {
-    "syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync", "any_sync",
-    "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync", "activemask",
-}
-ATOMICS = {"add", "sub", "and_", "or_", "xor", "inc", "dec", "exch", "max", "min", "nanmax", "nanmin",
-           "compare_and_swap", "cas"}
-THREAD_VALUES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "laneid"}
-THREAD_CALLS = {"grid", "gridsize", "lanemask_lt", "threadfence", "threadfence_block",
-                "threadfence_system", "nanosleep"}
-_BUILTINS = {max: gpumath.maximum, min: gpumath.minimum, int: gpumath.to_int}
 _ROUNDS = 1024  # a `while` loop reports its rounds to the step count this many at a time
 
 
-@dataclass(frozen=True)
-class Template:
-    """A rewritten function, not yet bound to a launch.
+class Rewriter(Builder):
+    """Rewrites one function; ``run`` gives the tree's code and leaves the rest in the attributes."""
 
-    ``sites`` are numbered from 0 in this function; ``calls`` maps the name that the code uses to the
-    device function it stands for; ``bound`` are further names the code needs.
-    """
-
-    name: str
-    code: CodeType
-    sites: tuple[Site, ...]
-    cooperative: bool
-    calls: dict[str, FunctionType]
-    bound: dict[str, Any] = field(default_factory=dict)
-
-
-def python_function(kernel: Any) -> FunctionType:
-    """The plain function behind a ``@cuda.jit`` object. Raises KernelError for anything else."""
-    function = getattr(kernel, "py_func", kernel)
-    if not isinstance(function, FunctionType):
-        raise KernelError(f"{kernel!r} is not a kernel; decorate a function with @cuda.jit")
-    return function
-
-
-def is_device_function(value: Any) -> bool:
-    """True for what ``@cuda.jit`` gives (numba's simulator classes have ``fn`` and ``_device``)."""
-    return hasattr(value, "_device") and isinstance(getattr(value, "fn", None), FunctionType)
-
-
-def lookup(function: FunctionType, name: str) -> Any:
-    """What a free name of ``function`` means now. Raises KeyError when it is not defined."""
-    code = function.__code__
-    if name in code.co_freevars:
-        cell = function.__closure__[code.co_freevars.index(name)]
-        try:
-            return cell.cell_contents
-        except ValueError:
-            raise KeyError(name) from None
-    if name in function.__globals__:
-        return function.__globals__[name]
-    return vars(builtins)[name]
-
-
-_cache: dict[tuple, tuple[Template, tuple]] = {}
-_CACHE_SIZE = 256
-
-
-def template(function: FunctionType, cooperates: Callable[[FunctionType], bool], is_kernel: bool = False) -> Template:
-    """The rewritten form of ``function``. ``cooperates(f)`` says whether a device function that it
-    calls yields. Results are cached by code object and by what its special names stand for."""
-    code = function.__code__
-    special = []
-    for name in (*code.co_names, *code.co_freevars):
-        try:
-            value = lookup(function, name)
-        except KeyError:
-            continue
-        if is_device_function(value):
-            special.append((name, value.fn, cooperates(value.fn)))
-        elif isinstance(value, (ModuleType, type)) or callable(value):
-            special.append((name, value, None))
-    key = (code, is_kernel, tuple((n, id(v), c) for n, v, c in special))
-    if key in _cache:
-        return _cache[key][0]
-    made = _Rewriter(function, cooperates, is_kernel).run()
-    if len(_cache) >= _CACHE_SIZE:
-        _cache.pop(next(iter(_cache)), None)
-    _cache[key] = (made, tuple(special))  # keeps the objects alive, so that their ids stay theirs
-    return made
-
-
-def _source(function: FunctionType) -> ast.FunctionDef:
-    name = function.__name__
-    try:
-        text = textwrap.dedent(inspect.getsource(function))
-    except (OSError, TypeError):
-        raise KernelError(f"the source text of `{name}` cannot be found; define it in a file or a "
-                          "notebook cell, not through exec") from None
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        raise KernelError(f"the source text of `{name}` cannot be read on its own; write the kernel "
-                          "as a plain `def`") from None
-    ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
-    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name]
-    if not found:
-        raise KernelError(f"`{name}` is not a plain `def`; a kernel cannot be a lambda or an async function")
-    return found[0]
-
-
-class _Rewriter(ast.NodeTransformer):
-    def __init__(self, function: FunctionType, cooperates: Callable[[FunctionType], bool],
-                 is_kernel: bool) -> None:
-        self.function = function
-        self.is_kernel = is_kernel
-        # names that stand for one object all through the function, with how many indices they take: their
-        # access functions are looked up once
-        self.parameters: dict[str, int] = {}
-        self.arrays: dict[str, int] = {}
-        self.cooperates = cooperates
-        self.locals = set(function.__code__.co_varnames) | set(function.__code__.co_cellvars)
-        self.filename = function.__code__.co_filename
-        self.sites: list[Site] = []
-        self.loops: tuple[int, ...] = ()
-        self.cooperative = False
-        self.calls: dict[str, FunctionType] = {}
-        self.bound: dict[str, Any] = {}
-        self.temporaries = 0
-        self.inner = 0  # depth of comprehensions: no yield may stand in one
-
-    def run(self) -> Template:
-        node = _source(self.function)
+    def run(self, node: ast.FunctionDef) -> CodeType:
+        """Compiled code of the rewritten ``node``, which is the function's own definition."""
         name = node.name
         self._find_fixed_names(node)
         body = []
@@ -165,8 +56,6 @@ class _Rewriter(ast.NodeTransformer):
         for parameter, indices in self.parameters.items():
             prologue += self.look_up(parameter, indices)
         node.body = [self.place_all(statement, node) for statement in prologue] + body
-        if self.cooperative and not any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(node)):
-            raise KernelError(f"`{name}` could not be rewritten")
         node.decorator_list, node.returns = [], None
         for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
             argument.annotation = None
@@ -175,81 +64,11 @@ class _Rewriter(ast.NodeTransformer):
         first[0:0] = [ast.arg("__t"), ast.arg("__b")]
         module = ast.fix_missing_locations(ast.Module([node], []))
         outer = compile(module, self.filename, "exec")
-        code = next(c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == name)
-        return Template(name, code, tuple(self.sites), self.cooperative, self.calls, self.bound)
-
-    # small builders
-    def site(self, kind: int, node: ast.AST, text: str) -> int:
-        self.sites.append(Site(kind, self.function.__name__, self.filename, node.lineno,
-                               node.col_offset, text, self.loops))
-        return len(self.sites) - 1
-
-    def code(self, site: int) -> ast.expr:
-        if self.is_kernel:  # its sites come first, from 0
-            return ast.Constant(site << ADDRESS_BITS)
-        return ast.BinOp(ast.Name("__b", ast.Load()), ast.Add(), ast.Constant(site << ADDRESS_BITS))
-
-    def call(self, function: str | ast.expr, arguments: list[ast.expr], at: ast.AST,
-             keywords: list[ast.keyword] | None = None) -> ast.Call:
-        target = ast.Name(function, ast.Load()) if isinstance(function, str) else function
-        return self.place(ast.Call(target, arguments, keywords or []), at)
-
-    def thread(self, attribute: str) -> ast.expr:
-        return ast.Attribute(ast.Name("__t", ast.Load()), attribute, ast.Load())
-
-    def place(self, made: ast.AST, at: ast.AST) -> Any:
-        for part in ast.walk(made):
-            if isinstance(part, (ast.expr, ast.stmt)) and not hasattr(part, "lineno"):
-                ast.copy_location(part, at)
-        return made
-
-    @staticmethod
-    def place_all(made: ast.stmt, at: ast.AST) -> ast.stmt:
-        for part in ast.walk(made):
-            ast.copy_location(part, at)
-        return made
-
-    def bind(self, label: str, value: Any) -> ast.expr:
-        name = f"__{label}"
-        self.bound[name] = value
-        return ast.Name(name, ast.Load())
-
-    def log(self, site: int, at: ast.AST) -> ast.Expr:
-        return self.place(ast.Expr(self.call("__log", [self.code(site)], at)), at)
-
-    def temporary(self) -> str:
-        self.temporaries += 1
-        return f"__v{self.temporaries}"
-
-    def refuse(self, node: ast.AST, sentence: str) -> KernelError:
-        error = KernelError(f"line {node.lineno}: {sentence}")
-        error.line = node.lineno
-        return error
+        return next(c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == name)
 
     # what names mean
     def resolve(self, node: ast.expr) -> tuple[bool, Any]:
-        """(True, object) for a global name or a chain of attributes of a module, else (False, None)."""
-        if isinstance(node, ast.Name):
-            if node.id in self.locals:
-                return False, None
-            try:
-                return True, lookup(self.function, node.id)
-            except KeyError:
-                return False, None
-        if isinstance(node, ast.Attribute):
-            known, base = self.resolve(node.value)
-            if not known:
-                return False, None
-            if _is_cuda(base):
-                return True, KernelName((node.attr,)) if not is_device_function(
-                    getattr(base, node.attr, None)) else getattr(base, node.attr)
-            if isinstance(base, KernelName):
-                return True, KernelName((*base.path, node.attr))
-            if isinstance(base, ModuleType):
-                if not hasattr(base, node.attr):
-                    raise self.refuse(node, f"`{ast.unparse(node)}` does not exist")
-                return True, getattr(base, node.attr)
-        return False, None
+        return names.resolve(self.function, self.locals, node)
 
     def kernel_value(self, node: ast.expr) -> ast.expr | None:
         """The replacement of a name or an attribute that means something else on the GPU."""
@@ -258,14 +77,11 @@ class _Rewriter(ast.NodeTransformer):
             return None
         if isinstance(value, KernelName):
             return self.cuda_value(node, value)
-        if value in _safe(_BUILTINS, value):
-            return self.place(self.bind(value.__name__, _BUILTINS[value]), node)
-        if callable(value) and getattr(math, getattr(value, "__name__", ""), None) is value:
-            name = value.__name__
-            if name not in gpumath.FUNCTIONS:
-                raise self.refuse(node, f"`math.{name}` is not available inside a GPU kernel")
-            return self.place(self.bind(f"math_{name}", gpumath.FUNCTIONS[name]), node)
-        return None
+        try:
+            other = names.replacement(value)
+        except KernelError as error:
+            raise self.refuse(node, str(error)) from None
+        return None if other is None else self.place(self.bind(*other), node)
 
     def cuda_value(self, node: ast.expr, name: KernelName) -> ast.expr | None:
         head = name.path[0]
@@ -362,11 +178,6 @@ class _Rewriter(ast.NodeTransformer):
         self.parameters = {n: k for n, k in fixed.items() if n in names and n not in assigned}
         self.arrays = {n: k for n, k in fixed.items() if n in made and assigned.get(n) == 1 and n not in names}
 
-    def look_up(self, name: str, indices: int) -> list[ast.stmt]:
-        self.bound["__loader"], self.bound["__storer"] = memory.loader, memory.storer
-        return ast.parse(f"__load_{name} = __loader({name}, {indices})\n"
-                         f"__store_{name} = __storer({name}, {indices})").body
-
     def access(self, verb: str, base: ast.expr, index: list[ast.expr] | ast.expr,
                value: list[ast.expr], site: int, at: ast.AST) -> ast.Call:
         if isinstance(index, list) and isinstance(base, ast.Name) and (
@@ -392,11 +203,11 @@ class _Rewriter(ast.NodeTransformer):
             made = self.cuda_call(node, target)
             if made is not None:
                 return made
-        if known and is_device_function(target):
+        if known and names.is_device_function(target):
             return self.device_call(node, target.fn)
-        if known and _is_cast(target):
+        if known and names.is_cast(target):
             self.generic_visit(node)
-            node.func = self.place(self.bind(f"cast_{_dtype_name(target)}", _cast(target)), node)
+            node.func = self.place(self.bind(f"cast_{names.dtype_name(target)}", names.cast(target)), node)
             return node
         return self.generic_visit(node)
 
@@ -417,7 +228,7 @@ class _Rewriter(ast.NodeTransformer):
         if dotted in BLOCK_OPERATIONS or dotted in WARP_OPERATIONS:
             arguments, keywords = self.arguments(node)
             kind = BARRIER if dotted in BLOCK_OPERATIONS else WARP
-            packed = self.call(self.bind(f"pack_{dotted}", _packers[dotted]), arguments, node, keywords)
+            packed = self.call(self.bind(f"pack_{dotted}", PACKERS[dotted]), arguments, node, keywords)
             return self.suspend(node, ast.Tuple([self.code(self.site(kind, node, dotted)), packed], ast.Load()))
         if dotted in ("shared.array", "local.array"):
             arguments, keywords = self.arguments(node)
@@ -563,49 +374,3 @@ class _Rewriter(ast.NodeTransformer):
 
 def _many(made: Any) -> list[ast.stmt]:
     return made if isinstance(made, list) else [made]
-
-
-def _safe(table: dict, value: Any) -> dict:
-    try:
-        hash(value)
-    except TypeError:
-        return {}
-    return table
-
-
-def _is_cuda(value: Any) -> bool:
-    return isinstance(value, ModuleType) and value is sys.modules.get("numba.cuda")
-
-
-def _is_cast(value: Any) -> bool:
-    if isinstance(value, type):
-        return issubclass(value, np.number)
-    return type(value).__name__ in ("Float", "Integer", "IntegerLiteral") and hasattr(value, "bitwidth")
-
-
-def _dtype_name(value: Any) -> str:
-    return value.__name__ if isinstance(value, type) else str(value)
-
-
-def _cast(value: Any) -> Callable[[Any], Any]:
-    return memory.converter(np.dtype(_dtype_name(value)))
-
-
-FULL = 0xFFFFFFFF
-_packers: dict[str, Callable[..., tuple]] = {
-    "syncthreads_count": lambda predicate: ("count", predicate),
-    "syncthreads_and": lambda predicate: ("and", predicate),
-    "syncthreads_or": lambda predicate: ("or", predicate),
-    "syncwarp": lambda mask=FULL: ("syncwarp", mask, None, None),
-    "shfl_sync": lambda mask, value, src_lane: ("idx", mask, value, src_lane),
-    "shfl_up_sync": lambda mask, value, delta: ("up", mask, value, delta),
-    "shfl_down_sync": lambda mask, value, delta: ("down", mask, value, delta),
-    "shfl_xor_sync": lambda mask, value, lane_mask: ("xor", mask, value, lane_mask),
-    "all_sync": lambda mask, predicate: ("all", mask, predicate, None),
-    "any_sync": lambda mask, predicate: ("any", mask, predicate, None),
-    "eq_sync": lambda mask, predicate: ("eq", mask, predicate, None),
-    "ballot_sync": lambda mask, predicate: ("ballot", mask, predicate, None),
-    "match_any_sync": lambda mask, value: ("match_any", mask, value, None),
-    "match_all_sync": lambda mask, value: ("match_all", mask, value, None),
-    "activemask": lambda: ("active", FULL, None, None),
-}

@@ -1,0 +1,36 @@
+"""Names of the ``cuda`` module that a rewritten kernel treats specially, by how it treats them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+BLOCK_OPERATIONS = {"syncthreads_count": "count", "syncthreads_and": "and", "syncthreads_or": "or"}
+WARP_OPERATIONS = {
+    "syncwarp", "shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync", "all_sync", "any_sync",
+    "eq_sync", "ballot_sync", "match_any_sync", "match_all_sync", "activemask",
+}
+ATOMICS = {"add", "sub", "and_", "or_", "xor", "inc", "dec", "exch", "max", "min", "nanmax", "nanmin",
+           "compare_and_swap", "cas"}
+THREAD_VALUES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "laneid"}
+THREAD_CALLS = {"grid", "gridsize", "lanemask_lt", "threadfence", "threadfence_block",
+                "threadfence_system", "nanosleep"}
+
+FULL = 0xFFFFFFFF
+# what a barrier with a vote, or a warp operation, hands to the scheduler
+PACKERS: dict[str, Callable[..., tuple]] = {
+    "syncthreads_count": lambda predicate: ("count", predicate),
+    "syncthreads_and": lambda predicate: ("and", predicate),
+    "syncthreads_or": lambda predicate: ("or", predicate),
+    "syncwarp": lambda mask=FULL: ("syncwarp", mask, None, None),
+    "shfl_sync": lambda mask, value, src_lane: ("idx", mask, value, src_lane),
+    "shfl_up_sync": lambda mask, value, delta: ("up", mask, value, delta),
+    "shfl_down_sync": lambda mask, value, delta: ("down", mask, value, delta),
+    "shfl_xor_sync": lambda mask, value, lane_mask: ("xor", mask, value, lane_mask),
+    "all_sync": lambda mask, predicate: ("all", mask, predicate, None),
+    "any_sync": lambda mask, predicate: ("any", mask, predicate, None),
+    "eq_sync": lambda mask, predicate: ("eq", mask, predicate, None),
+    "ballot_sync": lambda mask, predicate: ("ballot", mask, predicate, None),
+    "match_any_sync": lambda mask, value: ("match_any", mask, value, None),
+    "match_all_sync": lambda mask, value: ("match_all", mask, value, None),
+    "activemask": lambda: ("active", FULL, None, None),
+}
