@@ -58,7 +58,7 @@ def is_cuda(value: Any) -> bool:
     return isinstance(value, ModuleType) and value is sys.modules.get("numba.cuda")
 
 
-def iscast(value: Any) -> bool:
+def is_cast(value: Any) -> bool:
     if isinstance(value, type):
         return issubclass(value, np.number)
     return type(value).__name__ in ("Float", "Integer", "IntegerLiteral") and hasattr(value, "bitwidth")

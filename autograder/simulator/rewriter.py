@@ -277,12 +277,12 @@ class Rewriter(Builder):
             return [self.store(target, value, at)]
         if isinstance(target, (ast.Tuple, ast.List)) and any(
                 isinstance(n, ast.Subscript) for n in ast.walk(target)):
-            later, names = [], []
+            later, parts = [], []
             for part in target.elts:
                 name = self.temporary()
-                names.append(ast.Name(name, ast.Store()))
+                parts.append(ast.Name(name, ast.Store()))
                 later += self.assign(part, ast.Name(name, ast.Load()), at)
-            return [self.place(ast.Assign([ast.Tuple(names, ast.Store())], value), at),
+            return [self.place(ast.Assign([ast.Tuple(parts, ast.Store())], value), at),
                     *[self.place(s, at) for s in later]]
         return [self.place(ast.Assign([self.visit(target)], value), at)]
 
