@@ -26,7 +26,7 @@ help:  ## what there is
 	@echo "make check            fail when a notebook is not what its source builds"
 	@echo "make wheel            dist/*.whl, to lay beside a notebook"
 	@echo "make bundle           dist/*.zip, what students get: no solutions"
-	@echo "make clean            remove $(VENV) and what was built in dist/"
+	@echo "make clean            remove $(VENV), dist/ and what the demo left"
 
 setup: $(READY)
 
@@ -46,7 +46,7 @@ test: $(READY)
 	@$(RUN) python -m pytest
 
 lab: $(READY)
-	@$(RUN) jupyter lab --notebook-dir=labs
+	@$(RUN) jupyter lab --notebook-dir=labs $(if $(filter 0,$(shell id -u)),--allow-root)
 
 build: $(READY)
 	@$(RUN) autograder build
@@ -74,4 +74,4 @@ bundle: wheel
 	@ls dist/*.zip
 
 clean:
-	@rm -rf $(VENV) .venv-numba dist build *.egg-info
+	@rm -rf $(VENV) .venv-numba dist build demo_class *.egg-info

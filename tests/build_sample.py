@@ -32,7 +32,7 @@ check("lab9.double.values", double)
 # Because adding a number to itself doubles it.
 '''
 
-LESSON = '''\
+LESSON = """\
 # %% [markdown]
 # # A sample lesson
 
@@ -51,7 +51,7 @@ numbers[3]
 
 # %%
 len(numbers)
-'''
+"""
 
 PYPROJECT = '[project.urls]\nRepository = "https://example.org/course"\n'
 EXPECTED = {"lab9_sample": {"lab9.double.values": Expected(points=2, name="double")}}

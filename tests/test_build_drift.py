@@ -29,7 +29,9 @@ def course(tmp_path, monkeypatch, built):
     course = make_course(tmp_path)
     builder.write({tmp_path / name: data for name, data in built.items()})
     monkeypatch.setattr(
-        drift, "build_labs", lambda c, labs, s: {p: built[c.show(p)] for lab in labs for p in (lab.solved, lab.released)}
+        drift,
+        "build_labs",
+        lambda c, labs, s: {p: built[c.show(p)] for lab in labs for p in (lab.solved, lab.released)},
     )
     monkeypatch.setattr(drift, "build_lesson", lambda c, lesson, s, run: built[c.show(lesson.notebook)])
     return course

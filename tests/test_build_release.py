@@ -38,7 +38,9 @@ def test_the_release_has_stubs_for_solutions(built):
     )
     assert released["lab9_written"].source == "YOUR ANSWER HERE"
     assert released["double_values"].source == solved["double_values"].source
-    assert leak_problems("labs/x", *(from_bytes(files[p]) for p in (course.labs[0].solved, course.labs[0].released))) == []
+    assert (
+        leak_problems("labs/x", *(from_bytes(files[p]) for p in (course.labs[0].solved, course.labs[0].released))) == []
+    )
 
 
 def test_tests_and_the_setup_cell_are_locked_with_checksums(built):

@@ -1,5 +1,7 @@
 """What a source may contain, what a release may not."""
 
+from dataclasses import replace
+
 import pytest
 from build_sample import EXPECTED, LAB, make_course
 
@@ -9,6 +11,7 @@ from autograder.build.notebook import make_notebook
 from autograder.build.rules import (
     Expected,
     count_words,
+    exercise_problems,
     lab_problems,
     lesson_problems,
     marker_problems,
@@ -16,6 +19,7 @@ from autograder.build.rules import (
     split_folded,
     style_problems,
 )
+from autograder.exercises import all_exercises
 
 TEST_CELL = 'check("lab9.double.values", double)'
 
@@ -79,6 +83,15 @@ def test_every_check_of_an_exercise_has_its_cell(tmp_path):
     expected = {f"lab9.double.{name}": Expected(2, "double") for name in ("values", "rescale", "traffic", "safety")}
     (found,) = problems(tmp_path, LAB, expected)
     assert found.endswith("no test cell for lab9.double.rescale, lab9.double.safety, lab9.double.traffic.")
+
+
+def test_a_kernel_exercise_has_its_four_checks():
+    exercise = next(one for one in all_exercises() if one.kind == "kernel")
+    assert exercise_problems([exercise]) == []
+    less = replace(exercise, checks=exercise.checks[:3])
+    (found,) = exercise_problems([less])
+    assert found.startswith(f"autograder.exercises: {exercise.id} has the checks ")
+    assert exercise_problems([replace(less, kind="host")]) == []
 
 
 @pytest.mark.parametrize(

@@ -34,13 +34,17 @@ def explain(reason, *counters, launches):
             EXPLAINED.setdefault(case.name, {}).update(dict.fromkeys(counters, reason))
 
 
-explain(PREDICATED, "shared_loads", "shared_stores", launches=("three_pass", "one_pass", "grid_stride"))
+explain(PREDICATED, "shared_loads", "shared_stores",
+        launches=("three_pass", "one_pass", "grid_stride", "solution safe_softmax", "solution online_softmax_tiled"))
 explain(UNROLLED, "global_loads", "global_stores", launches=("three_pass 8x1000", "online_tree 8x1000", "warp_rows"))
-explain(UNROLLED, "global_loads", launches=("row_max 8x1000", "grid_stride"))
+explain(UNROLLED, "global_loads", "global_stores",
+        launches=("solution safe_softmax 4x1000", "solution online_softmax_tiled 4x1000"))
+explain(UNROLLED, "global_loads", launches=("row_max 8x1000", "grid_stride", "solution row_max", "solution row_sum"))
 explain(UNROLLED, "global_loads", "load_sectors", launches=("divergent_loop",))
 explain(UNROLLED, "load_sectors", "store_sectors", launches=("warp_rows",))
 explain(REGISTERS, "local_loads", "local_stores", launches=("one_pass", "online_attention"))
-explain(HOISTED, "global_loads", launches=("one_pass_registers 3x1000", "one_pass_neighbours 3x1000"))
+explain(HOISTED, "global_loads",
+        launches=("one_pass_registers 3x1000", "one_pass_neighbours 3x1000", "solution online_softmax_tiled 2x257"))
 explain(MERGED, "shared_loads", launches=("online_attention", "online_tree 4x5"))
 explain(CAS, "shared_loads", "shared_stores", launches=("atomic_shared",))
 
@@ -52,6 +56,7 @@ DIFFERENT: dict[tuple[str, str], str] = {
     ("blocks_write_one_place", "racecheck"): SHARED_ONLY,
     ("reads_unwritten_shared", "initcheck"): GLOBAL_ONLY,
     ("shuffle_in_half_a_warp_with_full_mask", "synccheck"): NO_SHUFFLES,
+    ("shuffle_reads_a_returned_lane", "synccheck"): NO_SHUFFLES,
     **{("barriers_on_two_sides", tool): HANGS for tool in TOOLS},
 }
 LARGE = ("online_attention 128",)  # the same kernel as at 64, a minute longer

@@ -359,3 +359,33 @@ def test_a_float_index_is_refused():
 
     with pytest.raises(TypeError, match="must be an integer"):
         launch(kernel, 1, 1, (np.zeros(2, np.float32),))
+
+
+def test_four_floats_in_one_instruction():
+    from autograder.kernels import load4, store4
+
+    @cuda.jit
+    def copy4(X, Y):
+        i = 4 * cuda.grid(1)
+        a, b, c, d = load4(X, i)
+        store4(Y, i, a, b, c, d)
+
+    X, Y = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    trace = launch(copy4, 1, 64, (X, Y))
+    assert np.array_equal(X, Y) and trace.findings == ()
+    assert (trace.traffic.load_requests, trace.traffic.load_sectors, trace.traffic.load_bytes) == (2, 32, 1024)
+
+    @cuda.jit
+    def misaligned(X, out):
+        a, b, c, d = load4(X, 2)
+        out[0] = a + d
+
+    finding, = launch(misaligned, 1, 1, (X, Y)).findings
+    assert finding.tool == "memcheck" and "multiple of 16 bytes" in finding.message
+
+    @cuda.jit
+    def past_end(X, out):
+        a, b, c, d = load4(X, X.size - 4 + 4 * cuda.threadIdx.x)
+        out[0] = a + d
+
+    assert tools(launch(past_end, 1, 2, (X, Y))) == {"memcheck"}

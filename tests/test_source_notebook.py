@@ -31,8 +31,16 @@ def refusal(notebook, name="k", **options) -> SourceRefused:
 
 
 def test_only_code_cells_above_the_check_count():
-    notebook = book("T = 1", {"cell_type": "markdown", "metadata": {}, "source": "T = 7"}, KERNEL.format("T"),
-                    code("check('x', k)", "first"), "T = 2", KERNEL.format("T + 1"), code("check('x', k)", "second"), "T = 3")
+    notebook = book(
+        "T = 1",
+        {"cell_type": "markdown", "metadata": {}, "source": "T = 7"},
+        KERNEL.format("T"),
+        code("check('x', k)", "first"),
+        "T = 2",
+        KERNEL.format("T + 1"),
+        code("check('x', k)", "second"),
+        "T = 3",
+    )
     first = gather_notebook(notebook, "k", before="first")
     assert "T = 1\n" in first.text and "T + 1" not in first.text
     assert set(first.labels) == {"", "cell 4"} and first.lines[-1] == 3 and first.origin == "the notebook"
@@ -59,15 +67,19 @@ def test_a_missing_kernel_is_told():
     assert "write `def k(...):`" in refusal(book(), name="k", kind="host").hint
 
 
-@pytest.mark.parametrize("setup", [
-    code("try:\n    import autograder\nexcept ImportError:\n    pass", tags=["setup"]),
-    code("# anything", "setup"),
-    code("from autograder.notebook import start\nprint(start())"),
-])
+@pytest.mark.parametrize(
+    "setup",
+    [
+        code("try:\n    import autograder\nexcept ImportError:\n    pass", tags=["setup"]),
+        code("# anything", "setup"),
+        code("from autograder.notebook import start\nprint(start())"),
+    ],
+)
 def test_the_setup_cell_gives_its_names_whatever_it_says(setup):
     notebook = {"cells": [setup, code(KERNEL.format("np.float32(math.exp(numba.float32(1)))"))]}
     assert gather_notebook(notebook, "k").text.startswith(
-        "import math\nimport numba\nimport numpy as np\nfrom numba import cuda\n")
+        "import math\nimport numba\nimport numpy as np\nfrom numba import cuda\n"
+    )
 
 
 def test_the_built_setup_cell_is_understood():
@@ -104,14 +116,18 @@ def test_commands_of_ipython_are_set_aside(cell):
 
 
 def test_other_cell_magics_and_broken_cells_bind_nothing():
-    text = gather_notebook(book("T = 5", "%%bash\nT = 6", "%%writefile x.py\nT = 7", "T = = 8", "T = 9 (", KERNEL.format("T")), "k").text
+    text = gather_notebook(
+        book("T = 5", "%%bash\nT = 6", "%%writefile x.py\nT = 7", "T = = 8", "T = 9 (", KERNEL.format("T")), "k"
+    ).text
     assert "\nT = 5\n" in text
 
 
 def test_a_kernel_under_a_cell_magic_is_told():
     found = refusal(book("%%time\n" + KERNEL.format("1")))
-    assert str(found) == ("line 3 of cell 2: `k` is in a cell that starts with `%%time`, which hides its text; "
-                          "take `%%time` off the cell and run it again")
+    assert str(found) == (
+        "line 3 of cell 2: `k` is in a cell that starts with `%%time`, which hides its text; "
+        "take `%%time` off the cell and run it again"
+    )
     found = refusal(book("%%bash\n" + KERNEL.format("1")))
     assert str(found) == "line 1 of cell 2: `k` is in a cell that starts with `%%bash`; take `%%bash` off the cell"
     captured = gather_notebook(book("%%capture\n\n" + KERNEL.format("1")), "k")
@@ -120,7 +136,9 @@ def test_a_kernel_under_a_cell_magic_is_told():
 
 def test_a_command_inside_a_kernel_is_told():
     found = refusal(book("\n@cuda.jit\ndef k(X):\n    %time X[0] = 1\n    X[1] = 2"))
-    assert str(found) == "line 4 of cell 2: `%time X[0] = 1` is a command of IPython and cannot stand in `k`; take it out"
+    assert (
+        str(found) == "line 4 of cell 2: `%time X[0] = 1` is a command of IPython and cannot stand in `k`; take it out"
+    )
 
 
 def test_a_kernel_in_a_broken_cell_is_told():
@@ -130,9 +148,15 @@ def test_a_kernel_in_a_broken_cell_is_told():
 
 
 def test_lines_and_cells_in_refusals():
-    notebook = book("@cuda.jit(device=True)\ndef f(x):\n    return np.sum(x)", "\n\n@cuda.jit\ndef k(X):\n    X[0] = f(X)")
-    assert str(refusal(notebook)) == ("line 3 of cell 2: `np.sum` is not available inside a GPU kernel; add up in a loop")
-    source = gather_notebook(book("@cuda.jit(device=True)\ndef f(x):\n    return x", "\n\n@cuda.jit\ndef k(X):\n    X[0] = f(X)"), "k")
+    notebook = book(
+        "@cuda.jit(device=True)\ndef f(x):\n    return np.sum(x)", "\n\n@cuda.jit\ndef k(X):\n    X[0] = f(X)"
+    )
+    assert str(refusal(notebook)) == (
+        "line 3 of cell 2: `np.sum` is not available inside a GPU kernel; add up in a loop"
+    )
+    source = gather_notebook(
+        book("@cuda.jit(device=True)\ndef f(x):\n    return x", "\n\n@cuda.jit\ndef k(X):\n    X[0] = f(X)"), "k"
+    )
     numbers = {source.text.split("\n")[i]: (source.lines[i], source.labels[i]) for i in range(len(source.lines))}
     assert numbers["    return x"] == (3, "cell 2") and numbers["def k(X):"] == (4, "cell 3") and numbers[""] == (0, "")
 
@@ -171,9 +195,18 @@ def test_a_file_that_is_no_notebook_is_told(content, tmp_path):
 
 
 def test_odd_cells_do_no_harm(tmp_path):
-    cells = [{"cell_type": "code"}, {"cell_type": "code", "source": 3, "metadata": 4}, {}, {"cell_type": None, "source": None},
-             code(None), code([1, "x = 1", None]), {"cell_type": "code", "metadata": {"nbgrader": [], "tags": 3}, "source": "y = 1"},
-             {"cell_type": "code", "metadata": {"nbgrader": {"grade_id": {}}}, "source": "z = 1"}, code(SETUP), code(KERNEL.format("x + y + z"))]
+    cells = [
+        {"cell_type": "code"},
+        {"cell_type": "code", "source": 3, "metadata": 4},
+        {},
+        {"cell_type": None, "source": None},
+        code(None),
+        code([1, "x = 1", None]),
+        {"cell_type": "code", "metadata": {"nbgrader": [], "tags": 3}, "source": "y = 1"},
+        {"cell_type": "code", "metadata": {"nbgrader": {"grade_id": {}}}, "source": "z = 1"},
+        code(SETUP),
+        code(KERNEL.format("x + y + z")),
+    ]
     path = tmp_path / "lab.ipynb"
     path.write_text(json.dumps({"cells": cells}), encoding="utf-8")
     assert "x = 1\ny = 1\nz = 1\n" in gather_notebook(path, "k").text
@@ -203,6 +236,15 @@ def test_the_nbformat_node_works_as_well(tmp_path):
 def test_nothing_is_run(tmp_path):
     marker = tmp_path / "ran"
     evil = f"open({str(marker)!r}, 'w').close()"
-    gather_notebook(book(evil, f"T = 3 if {evil} else 3", f"def f(x={evil}):\n    pass", f"@{evil}\ndef g():\n    pass",
-                         f"!touch {marker}", KERNEL.format("1")), "k")
+    gather_notebook(
+        book(
+            evil,
+            f"T = 3 if {evil} else 3",
+            f"def f(x={evil}):\n    pass",
+            f"@{evil}\ndef g():\n    pass",
+            f"!touch {marker}",
+            KERNEL.format("1"),
+        ),
+        "k",
+    )
     assert not marker.exists()

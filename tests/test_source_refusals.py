@@ -42,8 +42,16 @@ BODIES = {
     "math.fsum": ("m = math.fsum(X)", "`math.fsum` is not available", "add up in a loop"),
     "cuda typo": ("cuda.syncthread()", "`cuda.syncthread` is not available", "did you mean `cuda.syncthreads`?"),
     "cuda host": ("d = cuda.to_device(X)", "`cuda.to_device` is not available", "outside the kernel"),
-    "cuda nested typo": ("cuda.atomic.ad(X, 0, 1)", "`cuda.atomic.ad` is not available", "did you mean `cuda.atomic.add`?"),
-    "cuda shared typo": ("s = cuda.shared.arry(3, np.float32)", "`cuda.shared.arry`", "did you mean `cuda.shared.array`?"),
+    "cuda nested typo": (
+        "cuda.atomic.ad(X, 0, 1)",
+        "`cuda.atomic.ad` is not available",
+        "did you mean `cuda.atomic.add`?",
+    ),
+    "cuda shared typo": (
+        "s = cuda.shared.arry(3, np.float32)",
+        "`cuda.shared.arry`",
+        "did you mean `cuda.shared.array`?",
+    ),
     "cuda.jit inside": ("f = cuda.jit(X)", "`cuda.jit` cannot be called", "above the kernel"),
     "numba.prange": ("for i in numba.prange(3):\n    X[i] = 1", "`numba.prange` is not available", "write range"),
     "not called": ("cuda.syncthreads", "`cuda.syncthreads` is named but not called", "write `cuda.syncthreads(...)`"),
@@ -132,8 +140,16 @@ BODIES = {
     "reserved local": ("__log = 3", "two underscores are reserved", ""),
     "reserved loop": ("for __t in range(3):\n    pass", "two underscores are reserved", ""),
     "reserved walrus": ("if (__t := 3):\n    pass", "two underscores are reserved", ""),
-    "variable called": ("max = 3\nX[0] = max(1, 2)", "`max` is a variable in `k`, so it cannot be called", "another name"),
-    "variable hides module": ("math = 3\nX[0] = math.exp(1)", "`math` is a variable in `k`, so it hides the module", "another name"),
+    "variable called": (
+        "max = 3\nX[0] = max(1, 2)",
+        "`max` is a variable in `k`, so it cannot be called",
+        "another name",
+    ),
+    "variable hides module": (
+        "math = 3\nX[0] = math.exp(1)",
+        "`math` is a variable in `k`, so it hides the module",
+        "another name",
+    ),
     "parameter called": ("X(3)", "`X` is a variable in `k`, so it cannot be called", ""),
     "call of a call": ("math.exp(1)(2)", "cannot be called", "have a name"),
     "call of a subscript": ("X[0](2)", "cannot be called", ""),
@@ -142,8 +158,8 @@ BODIES = {
     "array keyword": ("a = cuda.shared.array(3, np.float32, order=1)", "takes no argument `order=`", "shape and dtype"),
     "array dtype text": ("a = cuda.shared.array(3, 'object')", "text cannot be used here", ""),
     "private keyword": ("a = cuda.shfl_sync(_mask=1)", "takes no argument `_mask=`", ""),
-    "list global": ("X[0] = DATA[0]", "`DATA` is a list", "numbers and tuples"),
-    "string global": ("X[0] = NAME", "`NAME` is a string", "numbers and tuples"),
+    "list global": ("X[0] = DATA[0]", "`DATA` is a list", "numbers, tuples of numbers and types"),
+    "string global": ("X[0] = NAME", "`NAME` is a string", "numbers, tuples of numbers and types"),
     "module global": ("X[0] = os.getpid()", "`os` is the module `os`, which cannot be used", "math"),
     "foreign function": ("X[0] = norm(X)", "`norm` comes from `scipy.linalg`", "copy it"),
     "plain helper": ("X[0] = plain(1)", "`plain` is a plain Python function", "@cuda.jit(device=True)"),
@@ -186,9 +202,15 @@ def test_refused_in_a_body(case):
     assert found.line and 5 <= found.line <= 6 + len((ABOVE + body).splitlines()), str(found)
 
 
-@pytest.mark.parametrize("body,offset", [("X[0] = 1\nX[1] = np.max(X)", 1), ("X[0] = (1 +\n  np.sum(X))\nX[2] = 3", 1),
-                                         ("if X[0] > 0:\n    pass\nelif X[0] in Y:\n    pass", 2),
-                                         ("while True:\n    if X[0]:\n        del X\n", 2)])
+@pytest.mark.parametrize(
+    "body,offset",
+    [
+        ("X[0] = 1\nX[1] = np.max(X)", 1),
+        ("X[0] = (1 +\n  np.sum(X))\nX[2] = 3", 1),
+        ("if X[0] > 0:\n    pass\nelif X[0] in Y:\n    pass", 2),
+        ("while True:\n    if X[0]:\n        del X\n", 2),
+    ],
+)
 def test_the_line_is_the_students(body, offset):
     assert refusal(kernel(body)).line == 7 + offset
 
@@ -205,18 +227,42 @@ DEFINITIONS = {
     "no decorator": (HEAD + "def k(X):\n    X[0] = 1\n", "`k` is a plain Python function", "put @cuda.jit above it"),
     "two decorators": (kernel("X[0] = 1", decorator="@cuda.jit\n@cuda.jit"), "`k` has 2 decorators", "only @cuda.jit"),
     "njit": (kernel("X[0] = 1", decorator="@numba.njit"), "`@numba.njit` compiles for the CPU", "use @cuda.jit"),
-    "njit by import": (kernel("X[0] = 1", "from numba import njit\n", "@njit()"), "`@njit` compiles for the CPU", "use @cuda.jit"),
-    "other decorator": (kernel("X[0] = 1", "from functools import lru_cache\n", "@lru_cache"), "`@lru_cache` does not make", ""),
+    "njit by import": (
+        kernel("X[0] = 1", "from numba import njit\n", "@njit()"),
+        "`@njit` compiles for the CPU",
+        "use @cuda.jit",
+    ),
+    "other decorator": (
+        kernel("X[0] = 1", "from functools import lru_cache\n", "@lru_cache"),
+        "`@lru_cache` does not make",
+        "",
+    ),
     "undefined decorator": (kernel("X[0] = 1", decorator="@cud.jit"), "`cud` is not defined", ""),
-    "expression decorator": (kernel("X[0] = 1", decorator="@(lambda f: f)"), "does not make a GPU kernel", "use @cuda.jit"),
+    "expression decorator": (
+        kernel("X[0] = 1", decorator="@(lambda f: f)"),
+        "does not make a GPU kernel",
+        "use @cuda.jit",
+    ),
     "called twice": (kernel("X[0] = 1", decorator="@cuda.jit()()"), "does not make a GPU kernel", ""),
     "bad option": (kernel("X[0] = 1", decorator="@cuda.jit(cache=True)"), "the option `cache`", "leave it out"),
     "link option": (kernel("X[0] = 1", decorator="@cuda.jit(link=['x.cu'])"), "the option `link`", "leave it out"),
-    "computed option": (kernel("X[0] = 1", decorator="@cuda.jit(fastmath=print('x'))"), "is not written out", "True or False"),
+    "computed option": (
+        kernel("X[0] = 1", decorator="@cuda.jit(fastmath=print('x'))"),
+        "is not written out",
+        "True or False",
+    ),
     "starred option": (kernel("X[0] = 1", decorator="@cuda.jit(**{})"), "the option `**`", ""),
-    "signature code": (kernel("X[0] = 1", decorator='@cuda.jit("__import__(\'os\').system(\'x\')")'), "is not made of numba's types", ""),
+    "signature code": (
+        kernel("X[0] = 1", decorator="@cuda.jit(\"__import__('os').system('x')\")"),
+        "is not made of numba's types",
+        "",
+    ),
     "signature call": (kernel("X[0] = 1", decorator='@cuda.jit("void(print(1))")'), "is not made of numba's types", ""),
-    "signature attribute": (kernel("X[0] = 1", decorator='@cuda.jit("void(float32.__class__)")'), "is not made of numba's types", ""),
+    "signature attribute": (
+        kernel("X[0] = 1", decorator='@cuda.jit("void(float32.__class__)")'),
+        "is not made of numba's types",
+        "",
+    ),
     "signature expression": (kernel("X[0] = 1", decorator="@cuda.jit(print(1))"), "is not made of numba's types", ""),
     "signature name": (kernel("X[0] = 1", 'sig = "void(float32[:])"\n', "@cuda.jit(sig)"), "`sig` is a string", ""),
     "two signatures": (kernel("X[0] = 1", decorator="@cuda.jit('void()', 'void()')"), "takes one signature", ""),
@@ -226,33 +272,80 @@ DEFINITIONS = {
     "number": (HEAD + "k = 3\n", "`k` is a number, not a GPU kernel", "@cuda.jit"),
     "module": (HEAD + "k = math\n", "`k` is something of a module", "@cuda.jit"),
     "list": (HEAD + "k = []\n", "`k` is a list", "@cuda.jit"),
-    "in an if": (HEAD + "if cuda:\n    @cuda.jit\n    def k(X):\n        X[0] = 1\n", "`k` is defined inside an `if`", "top level"),
-    "in a loop": (HEAD + "for i in (1,):\n    @cuda.jit\n    def k(X):\n        X[0] = 1\n", "`k` is defined inside a loop", "top level"),
-    "in a function": (HEAD + "def make():\n    @cuda.jit\n    def k(X):\n        X[0] = 1\n    return k\nk = make()\n",
-                      "`k` is the result of a call", ""),
+    "in an if": (
+        HEAD + "if cuda:\n    @cuda.jit\n    def k(X):\n        X[0] = 1\n",
+        "`k` is defined inside an `if`",
+        "top level",
+    ),
+    "in a loop": (
+        HEAD + "for i in (1,):\n    @cuda.jit\n    def k(X):\n        X[0] = 1\n",
+        "`k` is defined inside a loop",
+        "top level",
+    ),
+    "in a function": (
+        HEAD + "def make():\n    @cuda.jit\n    def k(X):\n        X[0] = 1\n    return k\nk = make()\n",
+        "`k` is the result of a call",
+        "",
+    ),
     "missing": (HEAD, "there is no `k` in text", "write `def k(...):` with @cuda.jit above it"),
     "near": (HEAD + "@cuda.jit\ndef K(X):\n    X[0] = 1\n", "there is no `k` in text", "did you mean `K`?"),
     "deleted": (kernel("X[0] = 1") + "del k\n", "there is no `k`", ""),
     "overwritten": (kernel("X[0] = 1") + "k = None\n", "`k` is None", ""),
-    "recursion": (kernel("X[0] = f(1)", "@cuda.jit(device=True)\ndef f(x):\n    return f(x)\n"), "`f` calls itself", "loop"),
-    "mutual recursion": (kernel("X[0] = f(1)", "@cuda.jit(device=True)\ndef f(x):\n    return g(x)\n"
-                                "@cuda.jit(device=True)\ndef g(x):\n    return f(x)\n"), "`f` calls itself", ""),
+    "recursion": (
+        kernel("X[0] = f(1)", "@cuda.jit(device=True)\ndef f(x):\n    return f(x)\n"),
+        "`f` calls itself",
+        "loop",
+    ),
+    "mutual recursion": (
+        kernel(
+            "X[0] = f(1)",
+            "@cuda.jit(device=True)\ndef f(x):\n    return g(x)\n@cuda.jit(device=True)\ndef g(x):\n    return f(x)\n",
+        ),
+        "`f` calls itself",
+        "",
+    ),
     "kernel calls itself": (kernel("k(X, Y)"), "`k` calls itself", ""),
-    "two things of one name": (kernel("X[0] = g(1) + f", "def f(x):\n    return x\ng = cuda.jit(device=True)(f)\nf = 3\n"),
-                               "`f` stands for two different things", "its own name"),
-    "np is something else": (kernel("X[0] = E + np", "E = np.float32(1)\nnp = 3\n"), "`np` cannot have a meaning of its own", ""),
-    "device function refused": (kernel("X[0] = f(1)", "@cuda.jit(device=True)\ndef f(x, y=2):\n    return x\n"), "default value", ""),
-    "decorated and wrapped": (kernel("X[0] = 1", decorator="") .replace("\ndef k(", "\n@numba.njit\ndef k0(") + "k = cuda.jit(k0)\n",
-                              "`k0` has a decorator|is the result of a call", ""),
+    "two things of one name": (
+        kernel("X[0] = g(1) + f", "def f(x):\n    return x\ng = cuda.jit(device=True)(f)\nf = 3\n"),
+        "`f` stands for two different things",
+        "its own name",
+    ),
+    "np is something else": (
+        kernel("X[0] = E + np", "E = np.float32(1)\nnp = 3\n"),
+        "`np` cannot have a meaning of its own",
+        "",
+    ),
+    "device function refused": (
+        kernel("X[0] = f(1)", "@cuda.jit(device=True)\ndef f(x, y=2):\n    return x\n"),
+        "default value",
+        "",
+    ),
+    "decorated and wrapped": (
+        kernel("X[0] = 1", decorator="").replace("\ndef k(", "\n@numba.njit\ndef k0(") + "k = cuda.jit(k0)\n",
+        "`k0` has a decorator|is the result of a call",
+        "",
+    ),
     "syntax": (HEAD + "@cuda.jit\ndef k(X)\n    X[0] = 1\n", "text has a syntax error", "mend"),
-    "global elsewhere": (kernel("X[0] = T", "T = 3\ndef change():\n    global T\n    T = 4\n"), "`T` is set inside a function", "number"),
+    "global elsewhere": (
+        kernel("X[0] = T", "T = 3\ndef change():\n    global T\n    T = 4\n"),
+        "`T` is set inside a function",
+        "number",
+    ),
     "loop constant": (kernel("X[0] = T", "for T in (1, 2):\n    pass\n"), "`T` is set inside a loop", "number"),
-    "uncertain constant": (kernel("X[0] = T", "T = 3\nif cuda.gpus:\n    T = 4\n"), "`T` is set inside an `if`", "number"),
+    "uncertain constant": (
+        kernel("X[0] = T", "T = 3\nif cuda.gpus:\n    T = 4\n"),
+        "`T` is set inside an `if`",
+        "number",
+    ),
     "long tuple": (kernel("X[0] = T[0]", f"T = ({'1, ' * 2000})\n"), "`T` holds more than 1,024 numbers", ""),
     "big constant": (kernel("X[0] = T", "T = 1 << 100\n"), "`T` is an integer of 101 bits", ""),
     "constant overflow": (kernel("X[0] = T", "T = 10 ** 10 ** 10\n"), "grows beyond 1024 bits", ""),
     "division": (kernel("X[0] = T", "T = 1 / 0\n"), "`T` cannot be worked out: division by zero", ""),
-    "star import": (kernel("X[0] = T", "from helpers import *\n"), "`T` is not defined, unless `from helpers import *` brings it", "copy it"),
+    "star import": (
+        kernel("X[0] = T", "from helpers import *\n"),
+        "`T` is not defined, unless `from helpers import *` brings it",
+        "copy it",
+    ),
     "type parameters": (kernel("X[0] = 1").replace("def k(", "def k[T]("), "type parameters|syntax error", ""),
     "bidi": (kernel("X[0] = 1  # \u202e evil"), "holds an invisible character (U+202E)", "type it again"),
     "form feed": (kernel("X[0] = 1\n\x0c\nX[1] = 2"), "holds an invisible character (U+000C)", ""),
@@ -265,42 +358,6 @@ def test_refused_in_a_definition(case):
     found = refusal(text)
     assert any(part in found.sentence for part in sentence.split("|")), str(found)
     assert hint in found.hint, str(found)
-
-
-STUBS = {
-    "nbgrader": ("# YOUR CODE HERE\nraise NotImplementedError()", "`k` is not written yet: line 7 still raises NotImplementedError"),
-    "without call": ("raise NotImplementedError", "`k` is not written yet: line 7 still raises NotImplementedError"),
-    "docstring": ("'''Fill in.'''\n# YOUR CODE HERE\nraise NotImplementedError()", "line 8 still raises NotImplementedError"),
-    "given code": ("row = cuda.blockIdx.x\nraise NotImplementedError()", "line 7 still raises NotImplementedError"),
-    "pass": ("pass", "`k` is not written yet: its body does nothing"),
-    "docstring only": ("'''Fill in.'''", "`k` is not written yet: its body does nothing"),
-    "ellipsis": ("...", "`k` is not written yet: its body does nothing"),
-    "return": ("return", "`k` is not written yet: its body does nothing"),
-}
-
-
-@pytest.mark.parametrize("case", STUBS.values(), ids=STUBS.keys())
-def test_an_untouched_stub_is_told(case):
-    body, sentence = case
-    body = textwrap.indent(body, "    ")
-    for kind, decorator in (("kernel", "@cuda.jit\n"), ("host", "\n")):
-        found = refusal(f"{HEAD}{decorator}def k(X, Y):\n{body}\n", kind=kind)
-        assert found.untouched and str(found).startswith("`k` is not written yet")
-        if "line" not in sentence:
-            assert found.sentence == sentence
-        else:
-            number = 7 + body.replace("    # YOUR CODE HERE\n", "#\n").split("raise")[0].count("\n")
-            assert found.sentence.endswith(f"line {number} still raises NotImplementedError") and found.line == number
-
-
-def test_an_untouched_device_function_is_told_too():
-    found = refusal(kernel("X[0] = merge(1)", "@cuda.jit(device=True)\ndef merge(x):\n    raise NotImplementedError()\n"))
-    assert found.untouched and found.sentence == "`merge` is not written yet: line 7 still raises NotImplementedError"
-
-
-def test_a_stub_that_hides_an_answer_is_explained():
-    found = refusal(kernel("X[0] = 1") + "@cuda.jit\ndef k(X):\n    raise NotImplementedError()\n")
-    assert found.untouched and found.hint == "`k` is defined at lines 6 and 9; the last one counts"
 
 
 def test_an_unknown_kind_is_a_programming_error():

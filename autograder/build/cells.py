@@ -14,7 +14,7 @@ SETUP_ID = "setup"
 
 # The one setup cell. __PACKAGE__ is the address for pip. It must run where nothing of the course is
 # installed, so it may use the standard library alone until the package is there.
-SETUP_CELL = '''\
+SETUP_CELL = """\
 # Run this cell first. Where the course is missing (on Colab, say), it installs it.
 import importlib.util
 import subprocess
@@ -42,7 +42,7 @@ import numba
 import numpy as np
 from numba import cuda
 
-from autograder import check, xray'''
+from autograder import check, xray"""
 
 
 def setup_cell(repository: str) -> str:

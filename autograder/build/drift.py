@@ -11,7 +11,14 @@ from autograder.build.builder import Say, build_labs, build_lesson, read_sources
 from autograder.build.layout import BuildError, Course
 from autograder.build.leaks import leak_problems
 from autograder.build.notebook import Source, from_bytes
-from autograder.build.rules import Expected, expected_checks, lab_problems, lesson_problems, style_problems
+from autograder.build.rules import (
+    Expected,
+    exercise_problems,
+    expected_checks,
+    lab_problems,
+    lesson_problems,
+    style_problems,
+)
 
 # Which simulator ran is the one word of a lesson that depends on the machine (macOS has no numba-cuda).
 _SIMULATOR = re.compile(rb'^ +"simulator \([^)"\\]*\)', re.MULTILINE)
@@ -46,6 +53,10 @@ def check(
         sources = read_sources(course)
     except BuildError as error:
         return Verdict((*problems, *error.problems), ())
+    if expected is None:
+        from autograder.exercises import all_exercises
+
+        problems += exercise_problems(all_exercises())
     for lab in course.labs:
         wanted = expected_checks(lab.name) if expected is None else expected.get(lab.name, {})
         if not wanted:

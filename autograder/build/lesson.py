@@ -12,9 +12,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import autograder
 from nbformat import NotebookNode
 
+import autograder
 from autograder.build.layout import BuildError
 from autograder.build.notebook import METADATA
 

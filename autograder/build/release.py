@@ -37,9 +37,7 @@ def release(solved: Mapping[str, bytes]) -> dict[str, bytes]:
             path.parent.mkdir(parents=True)
             path.write_bytes(data)
         _run_nbgrader(root, sorted(solved))
-        return {
-            name: to_bytes(from_bytes((root / "labs" / name / f"{name}.ipynb").read_bytes())) for name in solved
-        }
+        return {name: to_bytes(from_bytes((root / "labs" / name / f"{name}.ipynb").read_bytes())) for name in solved}
 
 
 def _run_nbgrader(root: Path, names: list[str]) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from autograder.build.cells import is_setup
 from autograder.build.notebook import Source
+from autograder.exercises.model import Exercise
+
+KERNEL_CHECKS = ("values", "rescale", "traffic", "safety")
 
 MAX_CODE_LINES = 40
 MAX_PROSE_WORDS = 60
@@ -37,6 +40,19 @@ def expected_checks(lab: str) -> dict[str, Expected]:
         if exercise.lab == lab
         for check in exercise.checks
     }
+
+
+def exercise_problems(exercises: Iterable[Exercise]) -> list[str]:
+    """Kernel exercises that lack one of the four checks, or have another."""
+    found = []
+    for exercise in exercises:
+        names = sorted(check.name for check in exercise.checks)
+        if exercise.kind == "kernel" and names != sorted(KERNEL_CHECKS):
+            found.append(
+                f"autograder.exercises: {exercise.id} has the checks {', '.join(names) or '(none)'}; "
+                f"a kernel has {', '.join(KERNEL_CHECKS)}."
+            )
+    return found
 
 
 def lab_problems(source: Source, expected: Mapping[str, Expected]) -> list[str]:
@@ -137,7 +153,9 @@ def graded_cell_problems(source: Source, expected: Mapping[str, Expected]) -> li
             continue
         check_id, name = call
         if check_id not in expected:
-            found.append(f"{place}: this lab has no check {check_id!r}. It has {', '.join(sorted(expected)) or 'none'}.")
+            found.append(
+                f"{place}: this lab has no check {check_id!r}. It has {', '.join(sorted(expected)) or 'none'}."
+            )
             continue
         if check_id in met:
             found.append(f"{place}: {check_id} is graded a second time, after {met[check_id]}.")
@@ -209,4 +227,3 @@ def count_words(text: str) -> int:
 
 def _positive(points: object) -> bool:
     return isinstance(points, (int, float)) and not isinstance(points, bool) and points > 0
-

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 import bleach
 from bleach.css_sanitizer import CSSSanitizer
 from jinja2 import pass_context
+from nbconvert import HTMLExporter
+from nbconvert.filters import Highlight2HTML
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.converters import GenerateFeedback
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 from nbgrader.utils import chdir
+from traitlets import Type
 
 TAGS = frozenset(
     "a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i img"
@@ -103,11 +107,27 @@ def _clean_output(output: Any) -> Any:
     return output
 
 
+class FeedbackExporter(HTMLExporter):
+    """nbconvert's HTML without its last step, which parses the finished page once more to look for
+    pictures without a description, and takes longer than all other steps together. Code that many
+    students have (the lab's own) is coloured once."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.highlight = functools.lru_cache(maxsize=2000)(Highlight2HTML(pygments_lexer="ipython3"))
+
+    def from_notebook_node(self, nb: Any, resources: Any = None, **options: Any) -> tuple[str, Any]:
+        self.register_filter("highlight_code", lambda source, **_: self.highlight(source))
+        return super(HTMLExporter, self).from_notebook_node(nb, self._init_resources(resources), **options)
+
+
 class SafeFeedback(GenerateFeedback):
     """GenerateFeedback with safe pages, for students' folders given by path, one at a time.
 
     The exporter is made once and kept: compiling nbconvert's templates costs more than a page.
     """
+
+    exporter_class = Type(FeedbackExporter, klass=HTMLExporter)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)

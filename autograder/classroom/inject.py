@@ -1,7 +1,8 @@
 """nbgrader's autograde with verdicts in place of execution.
 
-nbgrader's own preprocessors still clean the notebook, read the points out of the outputs and write
-them into the gradebook, so its formgrader and feedback see what they always see.
+nbgrader's own preprocessors still read the points out of the outputs and write them into the
+gradebook, so its formgrader and feedback see what they always see. Those that clean a submission have
+nothing to do: it was put into the released notebook before.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde
 from nbgrader.preprocessors import (
     AssignLatePenalties,
-    CheckCellMetadata,
     IgnorePattern,
     LimitOutput,
     NbGraderPreprocessor,
@@ -78,6 +78,8 @@ class InjectingAutograde(Autograde):
         self.assignments = {str(folder): [str(path) for path in sorted(folder.glob("*.ipynb"))]}
 
     def _init_preprocessors(self) -> None:
+        # The notebook was made from the release a moment ago: there is nothing to clean or to check in it.
+        self.sanitize_preprocessors = []
         # Instances carry one student's verdicts, so they are made anew for each notebook.
         self.autograde_preprocessors = [
             InjectVerdicts(verdicts=self.verdicts),
@@ -87,7 +89,6 @@ class InjectingAutograde(Autograde):
             SaveAutoGrades,
             HoldForPerson(unjudged=self.unjudged, reviewed=self.reviewed),
             AssignLatePenalties,
-            CheckCellMetadata,
         ]
         super()._init_preprocessors()
 

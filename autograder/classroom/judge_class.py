@@ -16,6 +16,7 @@ from autograder.classroom.progress import Progress
 from autograder.classroom.release import CheckCell, Release
 from autograder.classroom.verdicts import Verdict
 from autograder.report import Report
+from autograder.source import SourceRefused
 
 Key = tuple[Any, ...]
 Judge = Callable[[Any, str, int], Report]
@@ -59,7 +60,7 @@ def judge_class(
     if gather is None:
         from autograder.source import gather_notebook as gather
     cache = {} if cache is None else cache
-    tasks = {item.owner: [_task(item, cell, seed, gather) for cell in item.release.checks] for item in work}
+    tasks = {item.owner: _tasks(item, seed, gather) for item in work}
     waiting: dict[Key, _Task] = {}
     for task in (task for mine in tasks.values() for task in mine):
         if task.key is not None and task.key not in cache:
@@ -68,15 +69,45 @@ def judge_class(
     return {owner: tuple(_verdict(task, cache) for task in mine) for owner, mine in tasks.items()}
 
 
-def _task(work: Work, cell: CheckCell, seed: int, gather: Gather) -> _Task:
-    from autograder.source import SourceRefused
+def _tasks(work: Work, seed: int, gather: Gather) -> list[_Task]:
+    """One task per check cell. The checks of one exercise have the same code above them (other checks
+    do not count as code), so its source is gathered once."""
+    checks = {cell.grade_id for cell in work.release.checks}
+    known: dict[Any, Any] = {}
+    tasks = []
+    for cell in work.release.checks:
+        above = (cell.name, cell.kind, _code_above(work.notebook, cell.grade_id, checks))
+        if above not in known:
+            known[above] = _source(work.notebook, cell, gather)
+        tasks.append(_task(cell, known[above], seed))
+    return tasks
 
+
+def _code_above(notebook: Any, grade_id: str, checks: set[str]) -> tuple[int, ...]:
+    """The places of the code cells above the cell ``grade_id``, check cells left out."""
+    places = []
+    for at, cell in enumerate(notebook.cells):
+        own = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if own == grade_id:
+            break
+        if cell.cell_type == "code" and own not in checks:
+            places.append(at)
+    return tuple(places)
+
+
+def _source(notebook: Any, cell: CheckCell, gather: Gather) -> Any:
+    """The KernelSource, or the exception that tells why there is none."""
     try:
-        source = gather(work.notebook, cell.name, kind=cell.kind, before=cell.grade_id)
-    except SourceRefused as refusal:
-        return _Task(cell, None, verdicts.refused(cell, refusal), None)
+        return gather(notebook, cell.name, kind=cell.kind, before=cell.grade_id)
     except Exception as error:  # one odd notebook must not stop the others
-        sentence = f"The text of {cell.name} could not be read ({type(error).__name__})."
+        return error
+
+
+def _task(cell: CheckCell, source: Any, seed: int) -> _Task:
+    if isinstance(source, SourceRefused):
+        return _Task(cell, None, verdicts.refused(cell, source), None)
+    if isinstance(source, Exception):
+        sentence = f"The text of {cell.name} could not be read ({type(source).__name__})."
         return _Task(cell, None, verdicts.could_not(cell, sentence), None)
     # Lines and labels are part of the key: they appear in messages, and differ between notebooks.
     return _Task(cell, source, None, (source.digest, source.lines, source.labels, cell.check_id, seed))

@@ -50,9 +50,9 @@ def by_values(program: Program, check: str, failing: Sequence[Evidence], passing
 
     All are compared on one failing case (on a second, when none matches the first: a kernel may have
     two mistakes). Those that match are held against one more failing case; while more than one is
-    left, against a third and against the loudest and the quietest case that the submission passes, since
-    the mistake that is really there passes them too. A bug that matches one failing case but not another is named only
-    when it is the only one and its numbers are finite, and the case is named with it.
+    left, against a third, and against the loudest and the quietest case that the submission passes,
+    since the mistake that is really there passes them too. A bug that matches one failing case but not
+    another is named only when it is the only one and its numbers are finite, and with that case alone.
     """
     ranked = _varied(sorted((one for one in failing if one.launched.trace is not None), key=_cost))[:CASES]
     candidates = [bug for bug in program.exercise.bugs if check in bug.checks]
@@ -61,22 +61,28 @@ def by_values(program: Program, check: str, failing: Sequence[Evidence], passing
     def keep(bugs: Sequence[NamedBug], one: Evidence) -> list[NamedBug]:
         return [bug for bug in bugs if _leaves_the_same(program, bug, one, purse)]
 
-    for n, one in enumerate(ranked[:2]):
+    for one in ranked[:2]:
         left = keep(candidates, one)
         if left:
             break
     else:
         return ()
     others = [other for other in ranked if other is not one]
-    agreed = [] if n else keep(left, others[0]) if others else left
-    if n or not agreed:
-        alone = len(left) == 1 and _finite_share(one) > 0
-        return (_describe(program, left[0], one, one.case.name),) if alone else ()
-    told = sorted(passing, key=_loudness)
-    for other in (*others[1:], *told[-1:], *told[:1]):
+    if one is ranked[0]:
+        agreed = keep(left, others[0]) if others else left
+    else:
+        agreed = []  # none of them matched the first
+    if not agreed:
+        certain = len(left) == 1 and _finite_share(one) > 0
+        return (_describe(program, left[0], one, only=True),) if certain else ()
+    by_loudness = sorted(passing, key=_loudness)
+    for other in (*others[1:], *by_loudness[-1:], *by_loudness[:1]):
         if len(agreed) > 1:
             agreed = keep(agreed, other) or agreed
-    return tuple(_describe(program, bug, one, "") for bug in agreed)
+    shown = next(other for other in failing if other.launched.trace is not None)
+    if shown is not one and len(agreed) == 1 and keep(agreed, shown):
+        one = shown  # the case that the student reads about first
+    return tuple(_describe(program, bug, one) for bug in agreed)
 
 
 def by_traffic(program: Program, failing: Sequence[Launched]) -> Named:
@@ -92,7 +98,7 @@ def by_traffic(program: Program, failing: Sequence[Launched]) -> Named:
 
 def by_safety(program: Program, failing: Sequence[safety.Safety], seed: int) -> Named:
     """The named bugs with the same kinds of finding on the same arrays and the same outputs; where some
-    have as many findings too, only those."""
+    have as many findings and move as many bytes too, only those."""
     traced = [one for one in failing if all(run.trace is not None for run in one.runs)]
     if not traced:
         return ()
@@ -109,7 +115,8 @@ def by_safety(program: Program, failing: Sequence[safety.Safety], seed: int) -> 
         kinds = _kinds(program, smallest)
         if kinds == _kinds(other, examined) and _same(program, smallest.runs[0].arrays, examined.runs[0].arrays):
             near.append(bug)
-            if _count(smallest) == _count(examined):
+            mine, theirs = _moved(program, smallest.runs[0]), _moved(other, examined.runs[0])
+            if _count(smallest) == _count(examined) and mine == theirs:
                 exact.append(bug)
     return tuple(_plainly(bug) for bug in exact or near)
 
@@ -118,11 +125,11 @@ def _plainly(bug: NamedBug) -> dict[str, str]:
     return {"id": bug.id, "title": bug.title, "message": bug.explain}
 
 
-def _describe(program: Program, bug: NamedBug, one: Evidence, case: str) -> dict[str, str]:
+def _describe(program: Program, bug: NamedBug, one: Evidence, only: bool = False) -> dict[str, str]:
     told = narrate.numbers(bug, program.exercise, one.launched.inputs, one.outcome)
-    where = f"in {case!r}: " if case else ""
-    message = f"{where}{told}. {bug.explain}" if told else f"{where}{bug.explain}"
-    return {"id": bug.id, "title": bug.title, "message": message}
+    where = f"In {one.case.name!r}{' alone' if only else ''}"
+    numbers = f"{where}, {told}. " if told else f"{where}. " if only else ""
+    return {"id": bug.id, "title": bug.title, "message": numbers + bug.explain}
 
 
 def _leaves_the_same(program: Program, bug: NamedBug, one: Evidence, purse: Purse) -> bool:

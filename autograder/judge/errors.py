@@ -15,11 +15,19 @@ def is_step_limit(problem: BaseException) -> bool:
     return type(problem).__name__ == "StepLimit"
 
 
+def is_the_kernels(problem: BaseException, filename: str | None) -> bool:
+    """Whether an exception of a launch comes from the kernel: the simulator says so, or a frame of the
+    text was running. Anything else is a fault of ours, and not to be blamed on the student."""
+    return type(problem).__name__ in OWN_SENTENCES or _line_of(problem, filename) > 0
+
+
 def sentence(problem: BaseException, lines: Lines, filename: str | None) -> str:
     """What went wrong, where, and what to do. ``filename`` is the name under which the text was
     loaded; frames of other files are the simulator's and never shown."""
     if hasattr(problem, "sentence"):  # a refusal or a host function's error: in the student's words already
-        return _capital(_end(str(problem)))
+        line, label = getattr(problem, "line", None), getattr(problem, "label", "")
+        where = f"line {line}{f' of {label}' if label else ''}: " if line else ""
+        return _end(f"{where}{problem.sentence}" if where not in str(problem) else str(problem))
     line = _line_of(problem, filename)
     where = lines.name(line) if line else ""
     text = lines.rewrite(str(problem)).strip()

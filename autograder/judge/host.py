@@ -3,32 +3,44 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
-from ..exercises.model import Case, Check, Exercise, Inputs
+from ..exercises.model import Check, Exercise, Inputs
 from ..report import CaseResult, CheckResult
-from ..source import KernelSource, gather_text, run_host
+from ..source import HostStepLimit, KernelSource, gather_text, run_host
 from . import errors
 from .lines import Lines
-from .reports import earned, shorten
+from .reports import NOT_RUN, earned, shorten
 
-STEP_LIMIT = 100_000
+STEP_LIMIT = 400_000  # of one call: a loop over every element of the sizes asked for still fits
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a host function gave: a value, or a sentence about why it gave none."""
+
+    value: Any = None
+    problem: str = ""
+    endless: bool = False
 
 
 def answer(source: KernelSource, exercise: Exercise, check: Check, seed: int, step_limit: int) -> CheckResult:
     """Judge a host function on every case of a check."""
-    lines = Lines(source)
-    values: list[tuple[Inputs, Any]] = []
-    results = []
+    given: list[tuple[Inputs, Answer]] = []
+    results: list[CaseResult] = []
     for case in check.cases:
-        inputs = case.make(seed)
-        value, problem = call(source, inputs, lines, min(step_limit, STEP_LIMIT))
-        message = problem or compare(value, exercise.reference(inputs), inputs)
-        values.append((inputs, value))
-        results.append(_result(case, message))
+        if given and given[-1][1].endless:
+            message = f"{NOT_RUN}, because an earlier case did not end"
+        else:
+            inputs = case.make(seed)
+            found = call(source, inputs, min(step_limit, STEP_LIMIT))
+            given.append((inputs, found))
+            message = found.problem or compare(found.value, exercise.reference(inputs), inputs)
+        results.append(CaseResult(case.name, case.group, not message, None, message))
     cases = shorten(results)
     failed = [case for case in cases if not case.passed]
-    bugs = matching_bugs(exercise, values) if failed else ()
+    bugs = matching_bugs(exercise, given) if failed else ()
     return CheckResult(
         id=f"{exercise.id}.{check.name}",
         passed=not failed,
@@ -41,14 +53,15 @@ def answer(source: KernelSource, exercise: Exercise, check: Check, seed: int, st
     )
 
 
-def call(source: KernelSource, inputs: Inputs, lines: Lines, step_limit: int) -> tuple[Any, str]:
-    """The function's value, and a sentence when it gave none. Never raises for the student's work."""
+def call(source: KernelSource, inputs: Inputs, step_limit: int) -> Answer:
+    """The function's answer. Never raises for the student's work."""
     try:
-        return run_host(source, list(inputs.scalars.values()), step_limit), ""
+        return Answer(run_host(source, list(inputs.scalars.values()), step_limit))
     except MemoryError:
-        return None, "this makes a number or text too large to keep."
+        return Answer(problem="This makes a number or text too large to keep.")
     except Exception as problem:
-        return None, errors.sentence(problem, lines, None)
+        sentence = errors.sentence(problem, Lines(source), None)
+        return Answer(problem=sentence, endless=isinstance(problem, HostStepLimit))
 
 
 def compare(value: Any, right: Any, inputs: Inputs) -> str:
@@ -70,20 +83,15 @@ def compare(value: Any, right: Any, inputs: Inputs) -> str:
     return f"{where}: your {_short(value)} is {_distance(value, right)}."
 
 
-def matching_bugs(exercise: Exercise, values: list[tuple[Inputs, Any]]) -> tuple[dict[str, str], ...]:
-    """The named bugs that give the same value in every case, the right ones of them too."""
+def matching_bugs(exercise: Exercise, given: list[tuple[Inputs, Answer]]) -> tuple[dict[str, str], ...]:
+    """The named bugs that give the same value in every case."""
     found = []
     for bug in exercise.bugs:
         source = gather_text(bug.text, exercise.name, kind="host", origin="a known mistake")
-        lines = Lines(source)
-        wrong = [call(source, inputs, lines, STEP_LIMIT)[0] for inputs, _ in values]
-        if all(a == b and a is not None for a, (_, b) in zip(wrong, values, strict=True)):
+        wrong = [call(source, inputs, STEP_LIMIT) for inputs, _ in given]
+        if all(a.value == b.value and not b.problem for a, (_, b) in zip(wrong, given, strict=True)):
             found.append({"id": bug.id, "title": bug.title, "message": bug.explain})
     return tuple(found)
-
-
-def _result(case: Case, message: str) -> CaseResult:
-    return CaseResult(case.name, case.group, not message, None, message)
 
 
 def _distance(value: float, right: float) -> str:

@@ -87,7 +87,7 @@ def launch(
     record: bool = True,
 ) -> Launched:
     """Run the program on copies; outputs are filled with the canary first. Without ``record`` the trace
-    counts no traffic, in half the time. Never raises for what the kernel does."""
+    counts no traffic, in half the time. Never raises for what the kernel does, only for faults of ours."""
     from ..simulator import launch as simulate
 
     exercise = program.exercise
@@ -112,6 +112,8 @@ def launch(
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as problem:  # the kernel is the student's: anything may come out of it
+        if not errors.is_the_kernels(problem, program.filename):
+            raise
         sentence = errors.sentence(problem, program.lines, program.filename)
         return Launched(inputs, arrays, None, sentence, errors.is_step_limit(problem))
     return Launched(inputs, arrays, trace)

@@ -15,6 +15,8 @@ from .points import amount, named, of_points, other_findings, reading, shows_tra
 GOOD, BAD = "#2f9e44", "#e03131"
 CELL = "padding:2px 10px 2px 0;text-align:left;vertical-align:top;border:0;background:transparent"
 RIGHT = CELL.replace("text-align:left", "text-align:right")
+NAME = f"{CELL};white-space:nowrap"
+TABLE = "border-collapse:collapse;font-size:inherit;color:inherit;margin:2px 0"
 CODE = "font-family:monospace;white-space:pre-wrap;background:transparent;color:inherit"
 
 
@@ -69,15 +71,14 @@ def _check(check: CheckResult, alone: bool) -> list[str]:
 
 
 def _table(cases: list[CaseResult]) -> str:
-    head = _row("th", [("", CELL), ("case", CELL), ("worst error ÷ allowed", RIGHT), ("", CELL)])
-    rows = [
-        _row(
-            "td",
-            [(_mark(case.passed), CELL), (escape(case.name), CELL), (_fraction(case), RIGHT), (escape(case.message), CELL)],
-        )
-        for case in cases
-    ]
-    return f'<table style="border-collapse:collapse">{head}{"".join(rows)}</table>'
+    """Cases, one a row; the column of gate fractions only where there are any."""
+    gated = any(case.gate_fraction is not None for case in cases)
+    columns = [("", CELL), ("case", NAME), ("worst error ÷ allowed", RIGHT), ("", CELL)]
+    rows = [_row("th", [column for n, column in enumerate(columns) if gated or n != 2])]
+    for case in cases:
+        cells = [(_mark(case.passed), CELL), (escape(case.name), NAME), (_fraction(case), RIGHT), (escape(case.message), CELL)]
+        rows.append(_row("td", [cell for n, cell in enumerate(cells) if gated or n != 2]))
+    return f'<table style="{TABLE}">{"".join(rows)}</table>'
 
 
 def _ledger(check: CheckResult) -> str:
@@ -93,7 +94,7 @@ def _ledger(check: CheckResult) -> str:
             f'<code style="{CODE}">{escape(row["text"])}</code>',
         ]  # fmt: skip
         rows.append(_row("td", list(zip(cells, styles, strict=True))))
-    return f'<table style="border-collapse:collapse">{head}{"".join(rows)}</table>'
+    return f'<table style="{TABLE}">{head}{"".join(rows)}</table>'
 
 
 def _row(tag: str, cells: list[tuple[str, str]]) -> str:

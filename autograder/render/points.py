@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from ..judge.reports import NOT_RUN
@@ -37,6 +38,12 @@ def shows_traffic(check: CheckResult) -> bool:
 def is_not_run(case: CaseResult) -> bool:
     """Whether a case was left out because an earlier one had used up the check's time."""
     return case.message.startswith(NOT_RUN)
+
+
+def alike(case: CaseResult) -> str:
+    """What two failures share that differ in numbers only; "" for a failure of the numeric gate, whose
+    numbers are what it has to say."""
+    return "" if case.gate_fraction is not None else re.sub(r"\d[\d,.]*", "#", case.message)
 
 
 def other_findings(check: CheckResult) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from ..report import CheckResult, Report
-from .points import amount, is_not_run, named, of_points, other_findings, reading, shows_traffic, title, traffic_rows
+from .points import alike, amount, is_not_run, named, of_points, other_findings, reading, shows_traffic, title, traffic_rows
 
 WIDTH = 100
 CASES = 5  # failing cases shown of a check judged alone
@@ -58,8 +58,12 @@ def _check(check: CheckResult, most: int, width: int) -> list[str]:
     lines: list[str] = []
     if not check.passed and not failed:
         lines += _wrap(check.message, "  ", width)
+    told: set[str] = set()
     for case in failed[:most]:
-        lines += _wrap(f"✗ {case.name}: {case.message}", "  ", width, hang="    ")
+        kind = alike(case)
+        message = "the same" if kind and kind in told else case.message
+        told.add(kind)
+        lines += _wrap(f"✗ {case.name}: {message}", "  ", width, hang="    ")
     if len(failed) > most:
         lines.append(f"  ✗ and {len(failed) - most} more of {len(check.cases)} cases")
     if skipped:

@@ -20,7 +20,10 @@ Span = tuple[int, int, np.ndarray, int, int]
 
 def bind_arguments(memory: Memory, function: FunctionType, args: Sequence[Any],
                    names: Sequence[str] | None) -> list[Any]:
-    """Arguments as the kernel sees them. Raises LaunchError when their number does not fit."""
+    """Arguments as the kernel sees them. Raises LaunchError when their number does not fit.
+
+    A kernel that looks at an array as another dtype gets NumPy memory in place of lists of scalars.
+    """
     parameters = list(inspect.signature(function).parameters)
     if names is None:
         names = parameters
@@ -36,8 +39,9 @@ def bind_arguments(memory: Memory, function: FunctionType, args: Sequence[Any],
         if host is not None:
             start, end = _extent(host)
             spans.append((start, end, host, n, _lead(arg, start)))
+    flat = not {"view", "real", "imag"}.isdisjoint(function.__code__.co_names)
     for group in _overlapping(spans):
-        _bind_group(memory, args, group, made, [names[n] if n < len(names) else f"argument {n}" for n in range(len(args))])
+        _bind_group(memory, flat, args, group, made, [names[n] if n < len(names) else f"argument {n}" for n in range(len(args))])
     return made
 
 
@@ -80,7 +84,7 @@ def _overlapping(spans: list[Span]) -> list[list[Span]]:
     return sorted(groups, key=lambda g: min(s[3] for s in g))
 
 
-def _bind_group(memory: Memory, args: Sequence[Any], group: list[Span], made: list[Any],
+def _bind_group(memory: Memory, keep_flat: bool, args: Sequence[Any], group: list[Span], made: list[Any],
                 names: list[str]) -> None:
     """Arguments that share memory share one allocation; alone, an array has its own."""
     low = min(s[0] for s in group)
@@ -97,7 +101,7 @@ def _bind_group(memory: Memory, args: Sequence[Any], group: list[Span], made: li
         start = low if len(dtypes) == 1 else first[0]
         stop = high if len(dtypes) == 1 else max(s[1] for s in group if s[2].dtype == dtype)
         flat = _flat(owner if len(dtypes) == 1 else first[2], start, stop, dtype)
-        alone = len(dtypes) == 1
+        alone = len(dtypes) == 1 and not keep_flat
         same = [s for s in group if s[2].dtype == dtype]
         shape = first[2].shape if len(same) == 1 and first[2].flags.c_contiguous else flat.shape
         allocation = memory.allocate(names[min(s[3] for s in same)], "global", dtype, shape, base + start - low,

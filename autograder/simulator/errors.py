@@ -19,6 +19,10 @@ class KernelError(SimulatorError):
     """The kernel uses something that has no meaning on a GPU, or that the simulator does not know."""
 
 
+class SourceMissing(KernelError):
+    """The kernel's source text cannot be found, so it cannot be rewritten."""
+
+
 class StepLimit(SimulatorError):
     """More steps were simulated than the caller allowed."""
 

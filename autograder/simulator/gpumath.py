@@ -104,7 +104,7 @@ def _integral(name: str) -> Callable[[Any], Any]:
     def call(x: Any) -> Any:
         # numba's ceil, floor and trunc give integers; a GPU saturates where Python raises
         try:
-            return host(float(x) if isinstance(x, np.floating) else x)
+            return host(x.item() if isinstance(x, np.generic) else x)
         except (ValueError, OverflowError):
             if x != x:
                 return 0
@@ -112,6 +112,10 @@ def _integral(name: str) -> Callable[[Any], Any]:
 
     call.__name__ = name
     return call
+
+
+def _nextafter(x: Any, y: Any) -> Any:
+    return np.nextafter(x, y) if isinstance(x, np.floating) else math.nextafter(x, y)
 
 
 def _frexp(x: Any) -> tuple[Any, int]:
@@ -129,7 +133,7 @@ def _table() -> dict[str, Callable[..., Any]]:
     table = {n: _saturating(n, _ON_ERROR.get(n, nan)) for n in _ONE_RESULT if hasattr(math, n)}
     table |= {n: _integral(n) for n in ("ceil", "floor", "trunc")}
     table |= {n: getattr(math, n) for n in ("isfinite", "isinf", "isnan", "gcd")}
-    table |= {"exp": exp, "frexp": _frexp, "modf": _modf}
+    table |= {"exp": exp, "frexp": _frexp, "modf": _modf, "nextafter": _nextafter}
     return table
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from autograder.simulator import fresh
 from autograder.simulator.errors import KernelError, LaunchError
 from autograder.simulator.intrinsics import KERNEL_ONLY, KernelName
-from autograder.simulator.launch import launch
+from autograder.simulator.numba_launch import plain_launch
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,37 @@ class Configured:
 
     def __call__(self, *args: Any) -> None:
         """Launch. Raises MemoryFault at the first access outside an array."""
-        launch(self.kernel, self.grid, self.block, args, record=False, stop_at_first=True,
-               dynamic_shared=self.dynamic_shared)
+        plain_launch(type(self.kernel)._stock_call, self.kernel, self.grid, self.block, self.dynamic_shared, args)
 
-    def with_shared(self, nbytes: int) -> Configured:
-        return replace(self, dynamic_shared=nbytes)
+
+@dataclass(frozen=True)
+class NothingToDo:
+    """``kernel.forall(0)``: a launch of no threads."""
+
+    kernel: Any
+
+    def __call__(self, *args: Any) -> None:
+        return None
 
 
 def configure(kernel: Any, configuration: Any) -> Configured:
-    """``kernel[configuration]``. Raises LaunchError when it does not have two to five parts."""
+    """``kernel[configuration]``. Raises LaunchError when it does not have two to five parts, and numba's own
+    errors for dimensions that are no whole numbers or too many."""
+    from numba.cuda.errors import normalize_kernel_dimensions
+
     parts: Sequence[Any] = configuration if isinstance(configuration, tuple) else (configuration,)
     if not 2 <= len(parts) <= 5:
         raise LaunchError(f"a launch needs kernel[blocks, threads], with stream and shared memory in bytes "
                           f"if wanted; got {len(parts)} value(s)")
+    normalize_kernel_dimensions(*parts[:2])
     return Configured(kernel, *parts[:4])
+
+
+def is_simulated() -> bool:
+    """Whether numba's simulator is in use (imports numba if nothing has)."""
+    from numba import cuda
+
+    return cuda.jit.__module__.startswith("numba.cuda.simulator")
 
 
 def install() -> None:
@@ -51,10 +68,10 @@ def install() -> None:
     """
     from numba import cuda
 
-    module = sys.modules.get("numba.cuda.simulator.kernel")
-    if module is None:
+    if not is_simulated():
         raise KernelError("numba was imported without NUMBA_ENABLE_CUDASIM=1, so its simulator is not in use; "
                           "set the variable before numba is imported (in a notebook: restart the kernel)")
+    module = sys.modules["numba.cuda.simulator.kernel"]
     kind = module.FakeCUDAKernel
     if getattr(kind, "_autograder", False):
         return
@@ -63,15 +80,19 @@ def install() -> None:
     def call(self: Any, *args: Any) -> Any:
         if self._device or module._get_kernel_context() is not None:
             return stock_call(self, *args)
-        raise LaunchError(f"`{self.fn.__name__}` must be launched as {self.fn.__name__}[blocks, threads](...)")
+        name = self.fn.__name__
+        raise LaunchError(f"the launch configuration was not specified: launch `{name}` as {name}[blocks, threads](...)")
 
-    def forall(self: Any, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured:
+    def forall(self: Any, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured | NothingToDo:
         if ntasks < 0:
             raise ValueError(f"Can't create ForAll with negative task count: {ntasks}")
+        if ntasks == 0:
+            return NothingToDo(self)
         threads = tpb or 128
         return Configured(self, (ntasks + threads - 1) // threads, threads, stream, sharedmem)
 
     _watch_device_arrays(cuda)
+    kind._stock_call = stock_call
     kind.__call__ = call
     kind.__getitem__ = configure
     kind.forall = forall

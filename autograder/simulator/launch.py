@@ -67,6 +67,7 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any], *, names: Se
     machine = Machine(full_grid, full_block, record=record, step_limit=step_limit,
                       stop_at_first=stop_at_first, dynamic_shared=dynamic_shared)
     bound = bind_arguments(machine.memory, function, args, names)
+    machine.debug = bool(getattr(kernel, "_debug", False))
     machine.bind(function)
     ledger, sanitizer = Ledger(machine), Sanitizer(machine)
     seen = _run(machine, bound, order, ledger, sanitizer, touches)
@@ -96,7 +97,7 @@ def _run(machine: Machine, args: Sequence[Any], order: str | int, ledger: Ledger
         pending, held = [], 0
         return batch
 
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore", divide="raise" if machine.debug else "ignore"):
         for n in thread_order(order, blocks) if order != "forward" else range(blocks):
             machine.new_block()
             try:

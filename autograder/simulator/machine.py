@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.simulator.errors import KernelError, LaunchError, MemoryFault, StepLimit
-from autograder.simulator.findings import FindingList, describe_access
+from autograder.simulator.findings import FindingList, describe_access, who
 from autograder.simulator.memory import DeviceArray, Memory, block_size_problem, poison
 from autograder.simulator.sites import ADDRESS_BITS, LOOP_STEP, MAX_SITES, SHARED_BASE, Site
 from autograder.simulator.template import Template, template
@@ -34,6 +34,7 @@ class Machine:
         self.steps = 0
         self.step_limit = NO_LIMIT if step_limit is None else step_limit
         self.barriers = 0
+        self.debug = False  # @cuda.jit(debug=True): a division by zero raises
         self.current: Thread | None = None
         self.findings = FindingList()
         # one log for all threads: a negative entry says which thread the following ones belong to
@@ -131,6 +132,20 @@ class Machine:
         self.findings.add("memcheck", sentence, (place,), a.allocation.name, index,
                           key=(code >> ADDRESS_BITS, a.allocation.number))
 
+    def misaligned(self, thread: Thread, code: int, a: DeviceArray, index: int, store: bool) -> None:
+        """A 16-byte access that does not start at a multiple of 16 bytes."""
+        place = self.place(code, thread)
+        sentence = (
+            f"line {place.line}: `{place.text}` {'writes' if store else 'reads'} 16 bytes from {a.allocation.name}[{index}] in "
+            f"{who(place)}, whose address is not a multiple of 16 bytes. Start at an index that is a multiple of 4, "
+            "and only in rows that start at one.")
+        if self.stop_at_first:
+            error = MemoryFault(sentence)
+            error.place = place
+            raise error
+        self.findings.add("memcheck", sentence, (place,), a.allocation.name, (index,),
+                          key=("aligned", code >> ADDRESS_BITS))
+
     def out_of_steps(self, thread: Thread, code: int) -> NoReturn:
         place = self.place(code, thread)
         error = StepLimit(
@@ -155,12 +170,9 @@ class Machine:
     @staticmethod
     def dtype_of(dtype: Any) -> np.dtype:
         try:
-            return np.dtype(dtype if isinstance(dtype, (str, type, np.dtype)) else str(dtype))
-        except TypeError:
-            try:
-                return np.dtype(getattr(dtype, "dtype", None) or _numba_dtype(dtype))
-            except Exception:
-                raise KernelError(f"{dtype!r} is not a dtype that an array in a kernel can have") from None
+            return np.dtype(dtype if isinstance(dtype, (str, type, np.dtype)) else _numba_dtype(dtype))
+        except Exception:
+            raise KernelError(f"{dtype!r} is not a dtype that an array in a kernel can have") from None
 
     def array_name(self, code: int) -> str:
         text = linecache.getline(self.sites[code >> ADDRESS_BITS].filename,

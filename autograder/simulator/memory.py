@@ -72,7 +72,7 @@ class Shape(tuple):
 
     def __getitem__(self, k: Any) -> Any:
         if isinstance(k, int) and k < 0:
-            raise IndexError(f"shape[{k}] is not available inside a GPU kernel; count from 0")
+            raise IndexError(f"tuple index out of range: shape[{k}] is not available inside a GPU kernel; count from 0")
         return super().__getitem__(k)
 
 
@@ -131,7 +131,7 @@ class DeviceArray:
 
     def reshape(self, *shape: Any) -> DeviceArray:
         wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
-        if self.steps != contiguous(tuple(self.shape)):
+        if self.size and self.steps != contiguous(tuple(self.shape)):
             raise KernelError("reshape needs an array whose elements lie side by side in C order")
         if any(n < 0 for n in wanted) and -1 in wanted:
             known = int(np.prod([n for n in wanted if n != -1], dtype=np.int64))
@@ -139,6 +139,36 @@ class DeviceArray:
         if int(np.prod(wanted, dtype=np.int64)) != self.size:
             raise KernelError(f"an array of shape {tuple(self.shape)} cannot be reshaped to {tuple(wanted)}")
         return view(self, self.offset, tuple(wanted), contiguous(tuple(wanted)))
+
+    def view(self, dtype: Any) -> DeviceArray:
+        """The same memory as elements of another dtype, along the last dimension."""
+        kind = np.dtype(dtype if isinstance(dtype, (type, np.dtype)) else str(dtype))
+        return self._seen_as(self._host().view(kind))
+
+    @property
+    def real(self) -> DeviceArray:
+        return self._seen_as(self._host().real)
+
+    @property
+    def imag(self) -> DeviceArray:
+        return self._seen_as(self._host().imag)
+
+    def _host(self) -> np.ndarray:
+        """This view as a NumPy array; kernels that ask for one keep their memory in NumPy arrays."""
+        flat = self.allocation.data
+        if not isinstance(flat, np.ndarray):
+            raise KernelError(f"{self.allocation.name} cannot be seen as another dtype here")
+        return np.lib.stride_tricks.as_strided(flat[self.offset:], tuple(self.shape), self.strides)
+
+    def _seen_as(self, part: np.ndarray) -> DeviceArray:
+        size = part.itemsize
+        first = self.allocation.data.__array_interface__["data"][0]
+        lead = part.__array_interface__["data"][0] - first
+        raw = self.allocation.data.view(np.uint8)[lead % size:]
+        flat = raw[: len(raw) // size * size].view(part.dtype)
+        made = Allocation(self.allocation.name, self.allocation.space, part.dtype, self.address + lead % size, flat,
+                          self.allocation.number)
+        return DeviceArray(made, self.memory, lead // size, part.shape, tuple(s // size for s in part.strides))
 
     def ravel(self) -> DeviceArray:
         return self.reshape(self.size)

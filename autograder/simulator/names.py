@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.simulator import gpumath, memory
+from autograder.simulator import gpumath, libdevice, memory
 from autograder.simulator.errors import KernelError
 from autograder.simulator.intrinsics import KernelName
 
@@ -103,6 +103,10 @@ def replacement(value: Any) -> tuple[str, Any] | None:
     if _hashable(value) and value in BUILTINS:
         return value.__name__, BUILTINS[value]
     name = getattr(value, "__name__", "")
+    if getattr(value, "__module__", "") == "numba.cuda.libdevice":
+        if name not in libdevice.FUNCTIONS:
+            raise KernelError(f"`libdevice.{name}` is not available in the simulator")
+        return f"libdevice_{name}", libdevice.FUNCTIONS[name]
     if callable(value) and name and getattr(math, name, None) is value:
         if name not in gpumath.FUNCTIONS:
             raise KernelError(f"`math.{name}` is not available inside a GPU kernel")

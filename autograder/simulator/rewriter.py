@@ -85,6 +85,9 @@ class Rewriter(Builder):
 
     def cuda_value(self, node: ast.expr, name: KernelName) -> ast.expr | None:
         head = name.path[0]
+        if head == "atomic" and name.path[1:] and name.path[1] in ATOMICS:
+            code = self.code(self.site(ATOMIC, node, name.dotted))
+            return self.call(self.thread("atomic"), [code, ast.Constant(name.path[1])], node)
         if head in THREAD_VALUES:
             made: ast.expr = self.thread(head)
             for attribute in name.path[1:]:
@@ -209,7 +212,15 @@ class Rewriter(Builder):
             self.generic_visit(node)
             node.func = self.place(self.bind(f"cast_{names.dtype_name(target)}", names.cast(target)), node)
             return node
-        return self.generic_visit(node)
+        return (None if known else self.group_sync(node)) or self.generic_visit(node)
+
+    def group_sync(self, node: ast.Call) -> ast.expr | None:
+        """``group.sync()`` on what ``cuda.cg.this_grid()`` gave; None for any other call."""
+        if not (isinstance(node.func, ast.Attribute) and node.func.attr == "sync" and not node.args):
+            return None
+        group = self.visit(node.func.value)
+        checked = self.call(self.thread("group_barrier"), [group, self.code(self.site(BARRIER, node, "sync"))], node)
+        return self.suspend(node, checked)
 
     def arguments(self, node: ast.Call) -> tuple[list[ast.expr], list[ast.keyword]]:
         return ([self.visit(a) for a in node.args],
@@ -236,6 +247,13 @@ class Rewriter(Builder):
             where = [self.code(site), ast.Constant(site)] if head == "shared" else [self.code(site)]
             owner = [self.bind("function", self.function.__code__)] if head == "shared" else []
             return self.call(self.thread(f"{head}_array"), [*owner, *where, *arguments], node, keywords)
+        if dotted == "cg.this_grid":
+            return self.call(self.thread("this_grid"), [], node)
+        if dotted in ("load4", "store4"):
+            text = ast.unparse(node.args[0]) if node.args else "?"
+            arguments, keywords = self.arguments(node)
+            code = self.code(self.site(LOAD if dotted == "load4" else STORE, node, text))
+            return self.call(self.thread(dotted), [code, *arguments], node, keywords)
         if dotted == "const.array_like":
             arguments, _ = self.arguments(node)
             return self.call(self.thread("const_array"), arguments, node)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from autograder.simulator.errors import KernelError
+from autograder.simulator.errors import KernelError, SourceMissing
 from autograder.simulator.names import is_device_function, lookup
 from autograder.simulator.rewriter import Rewriter
 from autograder.simulator.sites import Site
@@ -68,8 +68,8 @@ def _source(function: FunctionType) -> ast.FunctionDef:
     try:
         text = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError):
-        raise KernelError(f"the source text of `{name}` cannot be found; define it in a file or a "
-                          "notebook cell, not through exec") from None
+        raise SourceMissing(f"the source text of `{name}` cannot be found; define it in a file or a "
+                            "notebook cell, not through exec") from None
     try:
         tree = ast.parse(text)
     except SyntaxError:

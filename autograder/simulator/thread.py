@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.simulator.errors import KernelError
 from autograder.simulator.gpumath import maximum, minimum
-from autograder.simulator.memory import LOCAL_LIMIT, LOCAL_STRIDE, DeviceArray, locate, poison
+from autograder.simulator.memory import LOCAL_LIMIT, LOCAL_STRIDE, DeviceArray, load_any, locate, poison, store_any
 from autograder.simulator.sites import LOCAL_BASE
 
 if TYPE_CHECKING:
@@ -31,6 +33,10 @@ class Dim3:
 
     def __repr__(self) -> str:
         return f"({self.x}, {self.y}, {self.z})"
+
+
+class GridGroup:
+    """All threads of a grid of one block (``cuda.cg.this_grid()``)."""
 
 
 class Thread:
@@ -144,7 +150,41 @@ class Thread:
     def const_array(value: Any) -> Any:
         return value
 
+    # four neighbouring floats in one instruction: four log entries of one site are one request
+    def load4(self, code: int, a: DeviceArray, index: int) -> tuple[Any, Any, Any, Any]:
+        self._check4(code, a, index, False)
+        return tuple(load_any(a, index + n, code) for n in range(4))
+
+    def store4(self, code: int, a: DeviceArray, index: int, *values: Any) -> None:
+        if len(values) != 4:
+            raise TypeError(f"store4 takes an array, an index and four values, not {len(values)}")
+        self._check4(code, a, index, True)
+        for n, value in enumerate(values):
+            store_any(a, index + n, value, code)
+
+    def _check4(self, code: int, a: DeviceArray, index: int, store: bool) -> None:
+        if not isinstance(a, DeviceArray) or len(a.shape) != 1 or a.dtype != np.float32 or a.steps != (1,):
+            raise TypeError("load4 and store4 need a 1-D float32 array without gaps, such as a row `x = X[row]`")
+        if (a.address + (a.offset + index) * 4) % 16:
+            self.machine.misaligned(self, code, a, index, store)
+
+    # a cooperative grid: here of one block, whose barrier is then the grid's
+    def this_grid(self) -> GridGroup:
+        if self.machine.grid != (1, 1, 1):
+            raise KernelError("a grid barrier is simulated for grids of one block only")
+        return GridGroup()
+
+    @staticmethod
+    def group_barrier(group: Any, code: int) -> int:
+        if not isinstance(group, GridGroup):
+            raise AttributeError(f"{type(group).__name__} has no barrier `sync`")
+        return code
+
     # atomics: each gives the old value
+    def atomic(self, code: int, name: str) -> Callable[..., Any]:
+        """An atomic that is passed on as a value."""
+        return partial(getattr(self, f"atomic_{name}"), code)
+
     def _atomic(self, code: int, a: DeviceArray, idx: Any, change: Callable[[Any], Any]) -> Any:
         if not isinstance(a, DeviceArray):
             raise TypeError(f"an atomic needs an array in global or shared memory, not {type(a).__name__}")

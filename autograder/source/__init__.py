@@ -9,6 +9,13 @@ from autograder.source.live import gather_live
 from autograder.source.model import KernelSource, SourceRefused
 
 __all__ = [
-    "HostError", "HostStepLimit", "KernelSource", "SourceRefused", "gather_live", "gather_notebook",
-    "gather_script", "gather_text", "run_host",
+    "HostError",
+    "HostStepLimit",
+    "KernelSource",
+    "SourceRefused",
+    "gather_live",
+    "gather_notebook",
+    "gather_script",
+    "gather_text",
+    "run_host",
 ]

@@ -19,45 +19,109 @@ _OUTSIDE = "it belongs outside the kernel"
 _ELEMENT = "write the element with a plain assignment"
 
 _FOR_NUMPY = {
-    "max": _RUNNING_MAX, "amax": _RUNNING_MAX, "nanmax": _RUNNING_MAX, "min": _RUNNING_MIN, "amin": _RUNNING_MIN,
-    "sum": _RUNNING_SUM, "mean": _RUNNING_SUM, "cumsum": _RUNNING_SUM, "dot": _RUNNING_SUM, "prod": "multiply in a loop",
-    "maximum": "write max(a, b)", "minimum": "write min(a, b)", "fmax": "write max(a, b)", "fmin": "write min(a, b)",
-    "abs": "write abs(x)", "absolute": "write abs(x)", "where": "write `a if condition else b`",
-    "power": "write x ** y", "zeros": _ARRAY, "empty": _ARRAY, "ones": _ARRAY, "full": _ARRAY, "array": _ARRAY,
-    "zeros_like": _ARRAY, "empty_like": _ARRAY, "arange": "loop over range(...)", "NINF": "write -math.inf",
-    "Inf": "write math.inf", "PINF": "write math.inf", "NaN": "write math.nan", "NAN": "write math.nan",
+    "max": _RUNNING_MAX,
+    "amax": _RUNNING_MAX,
+    "nanmax": _RUNNING_MAX,
+    "min": _RUNNING_MIN,
+    "amin": _RUNNING_MIN,
+    "sum": _RUNNING_SUM,
+    "mean": _RUNNING_SUM,
+    "cumsum": _RUNNING_SUM,
+    "dot": _RUNNING_SUM,
+    "prod": "multiply in a loop",
+    "maximum": "write max(a, b)",
+    "minimum": "write min(a, b)",
+    "fmax": "write max(a, b)",
+    "fmin": "write min(a, b)",
+    "abs": "write abs(x)",
+    "absolute": "write abs(x)",
+    "where": "write `a if condition else b`",
+    "power": "write x ** y",
+    "zeros": _ARRAY,
+    "empty": _ARRAY,
+    "ones": _ARRAY,
+    "full": _ARRAY,
+    "array": _ARRAY,
+    "zeros_like": _ARRAY,
+    "empty_like": _ARRAY,
+    "arange": "loop over range(...)",
+    "NINF": "write -math.inf",
+    "Inf": "write math.inf",
+    "PINF": "write math.inf",
+    "NaN": "write math.nan",
+    "NAN": "write math.nan",
     "finfo": "work the limit out above the kernel, as a constant: SMALLEST = float(np.finfo(np.float32).min)",
     "iinfo": "work the limit out above the kernel, as a constant",
-    "exp": "write math.exp", "float_": "write np.float64", "int_": "write np.int64", "intp": "write np.int64",
+    "exp": "write math.exp",
+    "float_": "write np.float64",
+    "int_": "write np.int64",
+    "intp": "write np.int64",
 }
 _FOR_MATH = {
-    "fsum": _RUNNING_SUM, "prod": "multiply in a loop", "dist": "write math.sqrt and a loop",
-    "isclose": "compare abs(a - b) with a tolerance", "cbrt": "write x ** (1 / 3)",
+    "fsum": _RUNNING_SUM,
+    "prod": "multiply in a loop",
+    "dist": "write math.sqrt and a loop",
+    "isclose": "compare abs(a - b) with a tolerance",
+    "cbrt": "write x ** (1 / 3)",
 }
 _FOR_CUDA = {
-    "to_device": _OUTSIDE, "device_array": _OUTSIDE, "device_array_like": _OUTSIDE, "synchronize": "inside a kernel the barrier is cuda.syncthreads()",
-    "const": "name the number as a constant above the kernel", "libdevice": "use the functions of math",
-    "cg": "blocks cannot wait for each other here; end the kernel instead", "get_current_device": _OUTSIDE,
-    "jit": "decorate a function above the kernel with it", "random": "a softmax needs no random numbers",
-    "reduce": "write the reduction in the kernel", "atomic_add": "write cuda.atomic.add",
+    "to_device": _OUTSIDE,
+    "device_array": _OUTSIDE,
+    "device_array_like": _OUTSIDE,
+    "synchronize": "inside a kernel the barrier is cuda.syncthreads()",
+    "const": "name the number as a constant above the kernel",
+    "libdevice": "use the functions of math",
+    "cg": "blocks cannot wait for each other here; end the kernel instead",
+    "get_current_device": _OUTSIDE,
+    "jit": "decorate a function above the kernel with it",
+    "random": "a softmax needs no random numbers",
+    "reduce": "write the reduction in the kernel",
+    "atomic_add": "write cuda.atomic.add",
 }
 _FOR_NUMBA = {
-    "prange": "write range", "njit": "for a GPU write cuda.jit", "jit": "for a GPU write cuda.jit",
-    "vectorize": "for a GPU write cuda.jit", "typeof": "write the type itself",
+    "prange": "write range",
+    "njit": "for a GPU write cuda.jit",
+    "jit": "for a GPU write cuda.jit",
+    "vectorize": "for a GPU write cuda.jit",
+    "typeof": "write the type itself",
 }
 _FOR_BUILTIN = {
-    "sum": _RUNNING_SUM, "any": "test in a loop", "all": "test in a loop", "sorted": "a kernel cannot sort a list",
-    "list": _ARRAY, "dict": _ARRAY, "set": _ARRAY, "tuple": "write the tuple out", "enumerate": "loop over range(...)",
-    "zip": "loop over range(...)", "map": "loop over range(...)", "filter": "loop over range(...)",
-    "reversed": "loop over range(start, stop, -1)", "isinstance": "write one kernel for one type",
-    "str": "a kernel works on numbers only", "complex": "a kernel of this course works on real numbers",
+    "sum": _RUNNING_SUM,
+    "any": "test in a loop",
+    "all": "test in a loop",
+    "sorted": "a kernel cannot sort a list",
+    "list": _ARRAY,
+    "dict": _ARRAY,
+    "set": _ARRAY,
+    "tuple": "write the tuple out",
+    "enumerate": "loop over range(...)",
+    "zip": "loop over range(...)",
+    "map": "loop over range(...)",
+    "filter": "loop over range(...)",
+    "reversed": "loop over range(start, stop, -1)",
+    "isinstance": "write one kernel for one type",
+    "str": "a kernel works on numbers only",
+    "complex": "a kernel of this course works on real numbers",
 }
 _FOR_METHOD = {
-    "max": _RUNNING_MAX, "min": _RUNNING_MIN, "sum": _RUNNING_SUM, "mean": _RUNNING_SUM, "dot": _RUNNING_SUM,
-    "copy": _ARRAY, "astype": "convert one element: np.float32(x)", "item": "read one element: X[i, j]",
-    "fill": _ELEMENT, "reshape": "work the index out instead", "flatten": "work the index out instead",
-    "ravel": "work the index out instead", "flat": "work the index out instead", "T": "swap the indices instead",
-    "append": _ARRAY, "argmax": _RUNNING_MAX, "any": "test in a loop", "all": "test in a loop",
+    "max": _RUNNING_MAX,
+    "min": _RUNNING_MIN,
+    "sum": _RUNNING_SUM,
+    "mean": _RUNNING_SUM,
+    "dot": _RUNNING_SUM,
+    "copy": _ARRAY,
+    "astype": "convert one element: np.float32(x)",
+    "item": "read one element: X[i, j]",
+    "fill": _ELEMENT,
+    "reshape": "work the index out instead",
+    "flatten": "work the index out instead",
+    "ravel": "work the index out instead",
+    "flat": "work the index out instead",
+    "T": "swap the indices instead",
+    "append": _ARRAY,
+    "argmax": _RUNNING_MAX,
+    "any": "test in a loop",
+    "all": "test in a loop",
     "real": "use the number itself",
 }
 
@@ -92,8 +156,13 @@ def unavailable(path: str, host: bool = False) -> tuple[str, str]:
         return sentence, near(name, _members(home), prefix=shown(home) + ".")
     if name.startswith("_"):
         return sentence, ""
-    table = {"numpy": _FOR_NUMPY, "math": _FOR_MATH, "numba.cuda": _FOR_CUDA, "numba": _FOR_NUMBA,
-             "builtins": _FOR_BUILTIN}.get(home, {})
+    table = {
+        "numpy": _FOR_NUMPY,
+        "math": _FOR_MATH,
+        "numba.cuda": _FOR_CUDA,
+        "numba": _FOR_NUMBA,
+        "builtins": _FOR_BUILTIN,
+    }.get(home, {})
     if name in table:
         return sentence, table[name]
     if home == "numpy":
@@ -105,15 +174,17 @@ def unavailable(path: str, host: bool = False) -> tuple[str, str]:
 
 
 def _members(home: str) -> tuple[str, ...]:
-    return tuple(p[len(home) + 1:] for p in catalog.ALLOWED if p.startswith(home + "."))
+    return tuple(p[len(home) + 1 :] for p in catalog.ALLOWED if p.startswith(home + "."))
 
 
 def method(name: str) -> tuple[str, str]:
     """(sentence, hint) for an attribute of a value that may not be used."""
     if name.startswith("_"):
         return f"`.{name}` is not available; attributes that begin with `_` cannot be used", ""
-    return (f"`.{name}` of a value is not available inside a GPU kernel",
-            _FOR_METHOD.get(name, near(name, sorted(catalog.ATTRIBUTES), prefix=".")))
+    return (
+        f"`.{name}` of a value is not available inside a GPU kernel",
+        _FOR_METHOD.get(name, near(name, sorted(catalog.ATTRIBUTES), prefix=".")),
+    )
 
 
 def near(name: str, known: tuple[str, ...] | list[str], prefix: str = "") -> str:

@@ -25,8 +25,9 @@ class _Parts:
     numba_cuda: bool = False
 
 
-def assemble(root: Function, kind: str, surroundings: Surroundings, origin: str,
-             notes: tuple[str, ...] = ()) -> KernelSource:
+def assemble(
+    root: Function, kind: str, surroundings: Surroundings, origin: str, notes: tuple[str, ...] = ()
+) -> KernelSource:
     """The source of ``root`` and, transitively, of all that it names.
 
     ``kind`` is "kernel" or "host". Raises SourceRefused for whatever the rules do not allow.
@@ -48,32 +49,45 @@ def assemble(root: Function, kind: str, surroundings: Surroundings, origin: str,
             lines.append((line, 0, ""))
     text = "".join(line + "\n" for line, _, _ in lines)
     if len(text) > MAX_TEXT:
-        raise SourceRefused(f"`{root.unit.name}` and what it calls are longer than {MAX_TEXT:,} characters",
-                            label=root.unit.label, hint="a kernel of this course needs fewer than 4,000")
-    return KernelSource(root.unit.name, kind, text, origin, tuple(n for _, n, _ in lines),
-                        tuple(label for _, _, label in lines), notes)
+        raise SourceRefused(
+            f"`{root.unit.name}` and what it calls are longer than {MAX_TEXT:,} characters",
+            label=root.unit.label,
+            hint="a kernel of this course needs fewer than 4,000",
+        )
+    return KernelSource(
+        root.unit.name, kind, text, origin, tuple(n for _, n, _ in lines), tuple(label for _, _, label in lines), notes
+    )
 
 
-def _walk(function: Function, kind: str, surroundings: Surroundings, parts: _Parts,
-          path: list[Function]) -> None:
+def _walk(function: Function, kind: str, surroundings: Surroundings, parts: _Parts, path: list[Function]) -> None:
     """Check ``function``, then what it calls; append it to ``parts.order`` after them."""
     unit = function.unit
     if len(path) + len(parts.order) >= MAX_FUNCTIONS:
         raise SourceRefused(f"`{path[0].unit.name}` calls more than {MAX_FUNCTIONS} functions", label=unit.label)
     if kind == "host" and _compiled(function):
-        raise SourceRefused(f"`{unit.name}` is a GPU kernel, and a plain function is wanted", line=unit.first,
-                            label=unit.label, hint="leave cuda.jit out")
-    uses = (HostRules(unit, surroundings).run() if kind == "host"
-            else KernelRules(function, surroundings, root=not path).run())
+        raise SourceRefused(
+            f"`{unit.name}` is a GPU kernel, and a plain function is wanted",
+            line=unit.first,
+            label=unit.label,
+            hint="leave cuda.jit out",
+        )
+    uses = (
+        HostRules(unit, surroundings).run()
+        if kind == "host"
+        else KernelRules(function, surroundings, root=not path).run()
+    )
     parts.numba_cuda |= uses.numba_cuda
     for name, value in uses.names.items():
         parts.names[name] = value
         if not isinstance(value, Function) or value in parts.order:
             continue
         if value == function or value in path:
-            raise SourceRefused(f"`{value.unit.name}` calls itself", line=value.unit.first, label=value.unit.label,
-                                hint="write a loop: a GPU function has no room to call itself" if kind == "kernel"
-                                else "write a loop")
+            raise SourceRefused(
+                f"`{value.unit.name}` calls itself",
+                line=value.unit.first,
+                label=value.unit.label,
+                hint="write a loop: a GPU function has no room to call itself" if kind == "kernel" else "write a loop",
+            )
         _walk(value, kind, surroundings, parts, [*path, function])
     parts.order.append(function)
 
@@ -89,8 +103,12 @@ def _unambiguous(root: Function, parts: _Parts) -> None:
         name = function.unit.name
         other: Value | None = made.get(name, parts.names.get(name))
         if other is not None and other != function:
-            raise SourceRefused(f"`{name}` stands for two different things in `{root.unit.name}`",
-                                line=function.unit.first, label=function.unit.label, hint="give each its own name")
+            raise SourceRefused(
+                f"`{name}` stands for two different things in `{root.unit.name}`",
+                line=function.unit.first,
+                label=function.unit.label,
+                hint="give each its own name",
+            )
         made[name] = function
     implied: dict[str, Value] = {}
     for value in parts.names.values():
@@ -100,8 +118,11 @@ def _unambiguous(root: Function, parts: _Parts) -> None:
         implied[_cuda_name(parts)] = Module("numba.cuda")
     for name, value in implied.items():
         if name in made or parts.names.get(name, value) != value:
-            raise SourceRefused(f"`{name}` cannot have a meaning of its own in a notebook with kernels",
-                                label=root.unit.label, hint=f"give your `{name}` another name")
+            raise SourceRefused(
+                f"`{name}` cannot have a meaning of its own in a notebook with kernels",
+                label=root.unit.label,
+                hint=f"give your `{name}` another name",
+            )
     parts.names = {**{n: v for n, v in implied.items() if n != "float"}, **parts.names}
 
 

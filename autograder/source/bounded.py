@@ -26,25 +26,45 @@ class OutOfBounds(ValueError):
 
 
 _BINARY: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
-    ast.LShift: operator.lshift, ast.RShift: operator.rshift, ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_, ast.BitXor: operator.xor,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
 }
 _UNARY: dict[type, Callable[[Any], Any]] = {
-    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_}
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+    ast.Not: operator.not_,
+}
 _COMPARE: dict[type, Callable[[Any, Any], bool]] = {
-    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
-    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
-    ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda a, b: a in b,
+    ast.NotIn: lambda a, b: a not in b,
 }
 
 
 def is_number(value: Any) -> bool:
     """True for int, float, bool and NumPy's real scalars (exact types: no class of a student's)."""
     kind = type(value)
-    return kind in (int, float, bool) or (kind.__module__ == "numpy" and isinstance(
-        value, (np.integer, np.floating, np.bool_)))
+    return kind in (int, float, bool) or (
+        kind.__module__ == "numpy" and isinstance(value, (np.integer, np.floating, np.bool_))
+    )
 
 
 def checked(value: Any) -> Any:
@@ -102,7 +122,8 @@ def _round(value: Any, digits: Any = None) -> Any:
     return round(value, digits)
 
 
-def _float(value: Any = 0.0) -> float:
+def to_float(value: Any = 0.0) -> float:
+    """``float(value)`` of a number, or of the texts for infinity and NaN."""
     if type(value) is str and value.strip().lower().lstrip("+-") not in ("inf", "infinity", "nan"):
         raise OutOfBounds("float takes a number, or 'inf', '-inf' or 'nan'")
     if type(value) is not str:
@@ -146,6 +167,7 @@ def _extreme(pick: Callable[..., Any]) -> Callable[..., Any]:
         items = tuple(items)
         _numbers(*items)
         return pick(items)
+
     return call
 
 
@@ -164,13 +186,22 @@ def _math(name: str) -> Callable[..., Any]:
     def call(*values: Any) -> Any:
         _numbers(*values)
         return checked(function(*values))
+
     return call
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "builtins.min": _extreme(min), "builtins.max": _extreme(max), "builtins.abs": _abs, "builtins.len": _len,
-    "builtins.round": _round, "builtins.pow": _pow, "builtins.divmod": _divmod, "builtins.sum": _sum,
-    "builtins.int": _int, "builtins.float": _float, "builtins.bool": _bool,
+    "builtins.min": _extreme(min),
+    "builtins.max": _extreme(max),
+    "builtins.abs": _abs,
+    "builtins.len": _len,
+    "builtins.round": _round,
+    "builtins.pow": _pow,
+    "builtins.divmod": _divmod,
+    "builtins.sum": _sum,
+    "builtins.int": _int,
+    "builtins.float": to_float,
+    "builtins.bool": _bool,
     **{f"math.{name}": _math(name) for name in HOST_MATH},
 }
 
@@ -187,3 +218,14 @@ def sentence(error: Exception) -> str:
         return "the index is outside the tuple"
     text = str(error).strip()
     return {"math domain error": "the function of math has no value there"}.get(text, text or "it has no value")
+
+
+def leaves(value: Any, most: int) -> int:
+    """Numbers and texts in nested tuples, counted up to ``most`` and a little beyond."""
+    count, stack = 0, [value]
+    while stack and count <= most:
+        part = stack.pop()
+        if type(part) is tuple:
+            stack.extend(part)
+        count += 1
+    return count

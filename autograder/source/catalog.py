@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 # Device functions of the course that kernels may import: "from autograder.kernels import NAME".
-INTRINSICS: frozenset[str] = frozenset()
+INTRINSICS: tuple[str, ...] = ("load4", "store4")
 
 MODULES = frozenset({"math", "numpy", "numba", "numba.cuda"})
 _TYPE_HOMES = ("numba.types", "numba.core.types", "numba.cuda.types")  # modules that hold only types
@@ -32,20 +32,41 @@ CONSTANTS = {
     **{f"math.{n}": getattr(math, n) for n in ("pi", "e", "tau", "inf", "nan")},
     **{f"numpy.{n}": getattr(math, n) for n in ("pi", "e", "inf", "nan")},
 }
-_NUMBA_TYPES = (
-    "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 boolean void".split()
-)
+_NUMBA_TYPES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 boolean void".split()
 _NUMBA_ALIASES = {
-    "i1": "int8", "i2": "int16", "i4": "int32", "i8": "int64", "u1": "uint8", "u2": "uint16",
-    "u4": "uint32", "u8": "uint64", "f4": "float32", "f8": "float64", "b1": "boolean", "bool_": "boolean",
-    "none": "void", "double": "float64", "intp": "int64", "uintp": "uint64", "int_": "int64",
-    "uint": "uint64", "intc": "int32", "uintc": "uint32", "long_": "int64", "ulong": "uint64",
-    "longlong": "int64", "ulonglong": "uint64", "short": "int16", "ushort": "uint16", "char": "int8",
-    "uchar": "uint8", "byte": "uint8", "size_t": "uint64", "ssize_t": "int64",
+    "i1": "int8",
+    "i2": "int16",
+    "i4": "int32",
+    "i8": "int64",
+    "u1": "uint8",
+    "u2": "uint16",
+    "u4": "uint32",
+    "u8": "uint64",
+    "f4": "float32",
+    "f8": "float64",
+    "b1": "boolean",
+    "bool_": "boolean",
+    "none": "void",
+    "double": "float64",
+    "intp": "int64",
+    "uintp": "uint64",
+    "int_": "int64",
+    "uint": "uint64",
+    "intc": "int32",
+    "uintc": "uint32",
+    "long_": "int64",
+    "ulong": "uint64",
+    "longlong": "int64",
+    "ulonglong": "uint64",
+    "short": "int16",
+    "ushort": "uint16",
+    "char": "int8",
+    "uchar": "uint8",
+    "byte": "uint8",
+    "size_t": "uint64",
+    "ssize_t": "int64",
 }
-_NUMPY_TYPES = (
-    "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bool_".split()
-)
+_NUMPY_TYPES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bool_".split()
 _NUMPY_ALIASES = {"single": "float32", "double": "float64", "half": "float16", "bool": "bool_"}
 _CUDA: dict[str, str] = {
     **dict.fromkeys(("threadIdx", "blockIdx", "blockDim", "gridDim"), INDEX),
@@ -55,12 +76,26 @@ _CUDA: dict[str, str] = {
         "grid gridsize syncthreads syncthreads_count syncthreads_and syncthreads_or syncwarp shfl_sync "
         "shfl_up_sync shfl_down_sync shfl_xor_sync all_sync any_sync eq_sync ballot_sync match_any_sync "
         "match_all_sync activemask lanemask_lt threadfence threadfence_block threadfence_system nanosleep "
-        "popc clz ffs brev fma cbrt selp shared.array local.array".split(), FUNCTION),
-    **dict.fromkeys((f"atomic.{n}" for n in (
-        "add sub max min nanmax nanmin and_ or_ xor inc dec exch cas compare_and_swap").split()), FUNCTION),
-    **dict.fromkeys((f"fp16.{n}" for n in (
-        "hadd hsub hmul hdiv hfma hneg habs hsin hcos hlog hlog2 hlog10 hexp hexp2 hexp10 hsqrt hrsqrt hceil "
-        "hfloor hrcp htrunc hrint heq hne hge hgt hle hlt hmax hmin").split()), FUNCTION),
+        "popc clz ffs brev fma cbrt selp shared.array local.array".split(),
+        FUNCTION,
+    ),
+    **dict.fromkeys(
+        (
+            f"atomic.{n}"
+            for n in ("add sub max min nanmax nanmin and_ or_ xor inc dec exch cas compare_and_swap").split()
+        ),
+        FUNCTION,
+    ),
+    **dict.fromkeys(
+        (
+            f"fp16.{n}"
+            for n in (
+                "hadd hsub hmul hdiv hfma hneg habs hsin hcos hlog hlog2 hlog10 hexp hexp2 hexp10 hsqrt hrsqrt hceil "
+                "hfloor hrcp htrunc hrint heq hne hge hgt hle hlt hmax hmin"
+            ).split()
+        ),
+        FUNCTION,
+    ),
     "jit": DECORATOR,
 }
 _BUILTINS: dict[str, str] = {
@@ -89,7 +124,8 @@ HOST_MATH = frozenset(
     "isnan isinf isfinite sin cos tan atan atan2".split()
 )
 HOST_BUILTINS = frozenset(
-    {"range", "min", "max", "abs", "len", "round", "pow", "divmod", "sum", "int", "float", "bool", "print"})
+    {"range", "min", "max", "abs", "len", "round", "pow", "divmod", "sum", "int", "float", "bool", "print"}
+)
 
 # Names that the setup cell of every notebook defines.
 SETUP_NAMES = {"cuda": "numba.cuda", "math": "math", "numba": "numba", "np": "numpy"}
@@ -126,7 +162,7 @@ def is_nested(path: str) -> bool:
 
 def names_in(module: str) -> tuple[str, ...]:
     """The allowed names directly in ``module``, for suggestions and for ``import *``."""
-    own = {p[len(module) + 1:] for p in ALLOWED if p.startswith(module + ".")}
+    own = {p[len(module) + 1 :] for p in ALLOWED if p.startswith(module + ".")}
     if module in ("numba", "numba.types", "numba.cuda"):
         own |= set(_NUMBA_TYPES) | set(_NUMBA_ALIASES)
     if module == "numpy":

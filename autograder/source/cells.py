@@ -26,7 +26,8 @@ _COMMAND_VALUE = re.compile(r"^(\s*)([A-Za-z_][\w ,]*)=\s*[%!]")
 _CLASSIC = re.compile(r"^(>>>|\.\.\.)( |$)")
 _NUMBERED = re.compile(r"^(\s*In\s*\[\d+\]: |\s*\.{3,}: ?)")
 _BAD_CHARACTER = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+    "[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
+)
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ def _undecorated(lines: list[str], start: int) -> list[str]:
     """Without pasted prompts and without an indent that the whole cell has, as IPython reads it."""
     indent = re.match(r"[ \t]*", lines[start]).group()
     if indent:
-        lines = [line[len(indent):] if line.startswith(indent) else line for line in lines]
+        lines = [line[len(indent) :] if line.startswith(indent) else line for line in lines]
     for prompt in (_CLASSIC, _NUMBERED):
         if prompt.match(lines[start]) and not lines[start].startswith("..."):
             lines = [prompt.sub("", line, count=1) for line in lines]
@@ -122,6 +123,7 @@ def _undecorated(lines: list[str], start: int) -> list[str]:
 def _commands(lines: list[str], reported: int, everything: bool) -> list[int]:
     """Indices of the lines to hand to IPython: the one that the parser stopped at, or the first that
     looks like a command, or all of them."""
+
     def fits(line: str) -> bool:
         return bool(_COMMAND.search(line) or _COMMAND_VALUE.match(line))
 
@@ -177,29 +179,65 @@ def make_unit(cell: Cell, node: ast.FunctionDef) -> Unit:
     """The unit of a function at the top level of ``cell``."""
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     last = node.end_lineno or node.lineno
-    lines = cell.python.split("\n")[first - 1:last]
+    lines = cell.python.split("\n")[first - 1 : last]
     text = "\n".join(lines) + "\n"
     name = node.name
     command = next((n for n in sorted(cell.commands) if first <= n <= last), None)
     if command is not None:
         shown = cell.text.replace("\r\n", "\n").split("\n")[command - 1].strip()[:60]
-        return Unit(name, text, first, cell.label, None, (
-            f"`{shown}` is a command of IPython and cannot stand in `{name}`", command, "take it out"))
+        return Unit(
+            name,
+            text,
+            first,
+            cell.label,
+            None,
+            (f"`{shown}` is a command of IPython and cannot stand in `{name}`", command, "take it out"),
+        )
     if "get_ipython" in text:
         line = next(i for i, part in enumerate(lines) if "get_ipython" in part)
-        return Unit(name, text, first, cell.label, None, (
-            f"a command of IPython cannot stand in `{name}`", first + line, "take it out"))
+        return Unit(
+            name,
+            text,
+            first,
+            cell.label,
+            None,
+            (f"a command of IPython cannot stand in `{name}`", first + line, "take it out"),
+        )
     if len(text) > MAX_UNIT:
-        return Unit(name, "", first, cell.label, None, (
-            f"`{name}` is longer than {MAX_UNIT:,} characters", first, "a kernel of this course needs a tenth of it"))
+        return Unit(
+            name,
+            "",
+            first,
+            cell.label,
+            None,
+            (f"`{name}` is longer than {MAX_UNIT:,} characters", first, "a kernel of this course needs a tenth of it"),
+        )
     bad = _BAD_CHARACTER.search(text)
     if bad:
-        return Unit(name, text, first, cell.label, None, (
-            f"`{name}` holds an invisible character (U+{ord(bad.group()):04X})",
-            first + text.count("\n", 0, bad.start()), "delete the line and type it again"))
+        return Unit(
+            name,
+            text,
+            first,
+            cell.label,
+            None,
+            (
+                f"`{name}` holds an invisible character (U+{ord(bad.group()):04X})",
+                first + text.count("\n", 0, bad.start()),
+                "delete the line and type it again",
+            ),
+        )
     tree, problem, line = _parse(text)
     if tree is None or len(tree.body) != 1 or not isinstance(tree.body[0], ast.FunctionDef):
-        return Unit(name, text, first, cell.label, None, (
-            f"the text of `{name}` cannot be read on its own{f': it {problem}' if problem else ''}",
-            first + max(line - 1, 0), "write it as a plain `def` on lines of its own"))
+        return Unit(
+            name,
+            text,
+            first,
+            cell.label,
+            None,
+            (
+                f"the text of `{name}` cannot be read on its own{f': it {problem}' if problem else ''}",
+                first + max(line - 1, 0),
+                "write it as a plain `def` on lines of its own",
+            ),
+        )
     return Unit(name, text, first, cell.label, tree.body[0])

@@ -10,17 +10,34 @@ import numpy as np
 
 from autograder.source import bounded, catalog, values
 from autograder.source.values import (
-    Constant, Foreign, Function, Member, Module, Value, constant, named, renamed,
+    Constant,
+    Foreign,
+    Function,
+    Member,
+    Module,
+    Value,
+    constant,
+    named,
+    renamed,
 )
 
 Lookup = Callable[[str], Value | None]
 
 _DTYPES = {f"numpy.{n}": getattr(np, n) for n in sorted(catalog.DTYPE_NAMES | {"bool_"})}
 # NumPy on one number, as people write it for a constant; inside a kernel it is refused.
-_NUMPY_FUNCTIONS = {f"numpy.{n}": getattr(np, n) for n in (
-    "sqrt", "exp", "log", "log2", "log10", "ceil", "floor", "abs", "negative")}
-_KINDS = {"List": "a list", "ListComp": "a list", "Dict": "a dict", "DictComp": "a dict", "Set": "a set",
-          "SetComp": "a set", "Lambda": "a lambda", "JoinedStr": "a string"}
+_NUMPY_FUNCTIONS = {
+    f"numpy.{n}": getattr(np, n) for n in ("sqrt", "exp", "log", "log2", "log10", "ceil", "floor", "abs", "negative")
+}
+_KINDS = {
+    "List": "a list",
+    "ListComp": "a list",
+    "Dict": "a dict",
+    "DictComp": "a dict",
+    "Set": "a set",
+    "SetComp": "a set",
+    "Lambda": "a lambda",
+    "JoinedStr": "a string",
+}
 _LIMITS = {"numpy.finfo": np.finfo, "numpy.iinfo": np.iinfo}
 _LIMIT_NAMES = ("max", "min", "eps", "tiny", "smallest_normal", "bits")
 
@@ -28,8 +45,11 @@ _LIMIT_NAMES = ("max", "min", "eps", "tiny", "smallest_normal", "bits")
 class _NotConstant(Exception):
     """The expression is no number that can be worked out; ``what`` completes "`name` ..."."""
 
-    def __init__(self, what: str, hint: str = "write it as a number, or as arithmetic on numbers: the notebook's "
-                                              "text is read without being run") -> None:
+    def __init__(
+        self,
+        what: str,
+        hint: str = "write it as a number, or as arithmetic on numbers: the notebook's text is read without being run",
+    ) -> None:
         self.what = what
         self.hint = hint
 
@@ -98,8 +118,11 @@ def _jitted(node: ast.Call, lookup: Lookup) -> Function | None:
     function = _reach(first, lookup) if first is not None else None
     if not isinstance(function, Function) or function.jit:
         return None
-    device = any(k.arg == "device" and isinstance(k.value, ast.Constant) and k.value.value is True
-                 for call in outer for k in call.keywords)
+    device = any(
+        k.arg == "device" and isinstance(k.value, ast.Constant) and k.value.value is True
+        for call in outer
+        for k in call.keywords
+    )
     return Function(function.unit, "device" if device else "kernel")
 
 
@@ -131,7 +154,7 @@ def _evaluated(node: ast.expr, lookup: Lookup) -> Any:
         return value
     if isinstance(node, ast.Compare):
         left = _evaluated(node.left, lookup)
-        for operation, right_node in zip(node.ops, node.comparators):
+        for operation, right_node in zip(node.ops, node.comparators, strict=True):
             right = _evaluated(right_node, lookup)
             if not bounded.compare(type(operation), left, right):
                 return False
@@ -165,10 +188,13 @@ def _limit(node: ast.Attribute, lookup: Lookup) -> Any:
     call = node.value
     if not (isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords):
         return None
-    maker, kind = _reach(call.func, lookup), _reach(call.args[0], lookup)
-    if isinstance(maker, Member) and maker.path in _LIMITS and isinstance(kind, Member) \
-            and kind.path in _DTYPES and node.attr in _LIMIT_NAMES:
-        return getattr(_LIMITS[maker.path](_DTYPES[kind.path]), node.attr)
+    maker, argument = _reach(call.func, lookup), call.args[0]
+    if isinstance(argument, ast.Constant):  # np.finfo("float32")
+        kind = f"numpy.{argument.value}"
+    else:
+        kind = getattr(_reach(argument, lookup), "path", "")
+    if isinstance(maker, Member) and maker.path in _LIMITS and kind in _DTYPES and node.attr in _LIMIT_NAMES:
+        return getattr(_LIMITS[maker.path](_DTYPES[kind]), node.attr)
     return None
 
 
@@ -179,6 +205,8 @@ def _called(node: ast.Call, lookup: Lookup) -> Any:
     if call is None or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
         raise _NotConstant("is the result of a call")
     values = [_evaluated(argument, lookup) for argument in node.args]
+    if path in _DTYPES:  # np.float32("-inf")
+        values = [bounded.to_float(value) if type(value) is str else value for value in values]
     if path.startswith("numpy.") and not all(bounded.is_number(v) for v in values):
         raise _NotConstant("is the result of a call")
     with np.errstate(all="ignore"):

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from autograder.source import advice, scope as scopes
+from autograder.source import advice
+from autograder.source import scope as scopes
 from autograder.source.assemble import assemble
 from autograder.source.cells import MAX_FILE, Cell, make_cell
 from autograder.source.model import KernelSource, SourceRefused
@@ -19,7 +20,9 @@ from autograder.source.values import Constant, Foreign, Function
 
 MAX_NOTEBOOK = 50_000_000  # bytes of a notebook file, pictures included
 _SETUP_CELL = re.compile(r"^from autograder\.notebook import", re.MULTILINE)
-_SETUP_SCRIPT = re.compile(r"^# setup\s*$|^# %%.*tags=\[[^\]]*\"setup\"|^from autograder\.notebook import", re.MULTILINE)
+_SETUP_SCRIPT = re.compile(
+    r"^# setup\s*$|^# %%.*tags=\[[^\]]*\"setup\"|^from autograder\.notebook import", re.MULTILINE
+)
 
 
 def gather_text(text: str, name: str, kind: str = "kernel", origin: str = "text") -> KernelSource:
@@ -35,7 +38,7 @@ def _from_text(text: str, name: str, kind: str, origin: str, label: str) -> Kern
     cell = make_cell(text, label, limit=MAX_FILE)
     if cell.tree is None:
         raise SourceRefused(f"{origin} {cell.problem}", line=cell.problem_line, hint="mend it first")
-    scope = scopes.read([cell], main=False, setup=bool(_SETUP_SCRIPT.search(text)))
+    scope = scopes.read([cell], main=False, setup=is_setup_script(text))
     return from_scope(scope, [cell], name, kind, origin)
 
 
@@ -49,8 +52,9 @@ def gather_script(path: str | os.PathLike[str], name: str, kind: str = "kernel")
     return _from_text(_read(path, 4 * MAX_FILE), name, kind, path.name, path.name)
 
 
-def gather_notebook(path_or_nb: str | os.PathLike[str] | Mapping[str, Any], name: str, kind: str = "kernel",
-                    before: str | None = None) -> KernelSource:
+def gather_notebook(
+    path_or_nb: str | os.PathLike[str] | Mapping[str, Any], name: str, kind: str = "kernel", before: str | None = None
+) -> KernelSource:
     """The source of ``name`` in a notebook: a path, or the notebook as a dict (an nbformat node too).
 
     ``before`` is the nbgrader ``grade_id`` of the check cell: only code cells above it count, as if the
@@ -70,13 +74,25 @@ def gather_notebook(path_or_nb: str | os.PathLike[str] | Mapping[str, Any], name
         later = scopes.read(below)
         if scope.get(name) is None and isinstance(later.get(name), Function):
             label, _ = later.places[name]
-            raise SourceRefused(f"`{name}` is defined below its check", label=label,
-                                hint="move the cell above the check") from None
+            raise SourceRefused(
+                f"`{name}` is defined below its check", label=label, hint="move the cell above the check"
+            ) from None
         raise refusal
 
 
-def from_scope(scope: Scope, cells: list[Cell], name: str, kind: str, origin: str,
-               above_check: bool = False) -> KernelSource:
+def is_setup_cell(text: str) -> bool:
+    """True for the text of the setup cell that every notebook of the course has."""
+    return bool(_SETUP_CELL.search(text))
+
+
+def is_setup_script(text: str) -> bool:
+    """True for a percent script of the course: its setup cell is a marker that the builder fills in."""
+    return bool(_SETUP_SCRIPT.search(text))
+
+
+def from_scope(
+    scope: Scope, cells: list[Cell], name: str, kind: str, origin: str, above_check: bool = False
+) -> KernelSource:
     """The source of ``name`` as ``scope`` has it. ``cells`` are searched for the reason when it is missing."""
     value = scope.get(name)
     if value is None:
@@ -85,8 +101,12 @@ def from_scope(scope: Scope, cells: list[Cell], name: str, kind: str, origin: st
     wanted = "a function" if kind == "host" else "a GPU kernel"
     if isinstance(value, Foreign):
         is_function = any(label == where for where, _ in scope.definitions.get(name, ()))
-        raise SourceRefused(f"`{name}` {value.what}", line=value.line, label=value.label,
-                            hint=value.hint if is_function else _define(name, kind))
+        raise SourceRefused(
+            f"`{name}` {value.what}",
+            line=value.line,
+            label=value.label,
+            hint=value.hint if is_function else _define(name, kind),
+        )
     if not isinstance(value, Function):
         what = "is a number" if isinstance(value, Constant) else "is something of a module"
         raise SourceRefused(f"`{name}` {what}, not {wanted}", line=line, label=label, hint=_define(name, kind))
@@ -94,8 +114,9 @@ def from_scope(scope: Scope, cells: list[Cell], name: str, kind: str, origin: st
     return assembled(value, kind, surroundings, origin, scope, name)
 
 
-def assembled(value: Function, kind: str, surroundings: Surroundings, origin: str, scope: Scope | None,
-              name: str) -> KernelSource:
+def assembled(
+    value: Function, kind: str, surroundings: Surroundings, origin: str, scope: Scope | None, name: str
+) -> KernelSource:
     """:func:`assemble`, with a remark when an untouched stub hides an earlier definition."""
     notes = scope.notes_on(name) if scope is not None else ()
     try:
@@ -104,8 +125,9 @@ def assembled(value: Function, kind: str, surroundings: Surroundings, origin: st
         raise SourceRefused(f"`{name}` is nested too deeply", label=value.unit.label) from None
     except SourceRefused as refusal:
         if refusal.untouched and notes and not refusal.hint:
-            raise SourceRefused(refusal.sentence, line=refusal.line, label=refusal.label, hint=notes[0],
-                                untouched=True) from None
+            raise SourceRefused(
+                refusal.sentence, line=refusal.line, label=refusal.label, hint=notes[0], untouched=True
+            ) from None
         raise
 
 
@@ -119,11 +141,19 @@ def _missing(scope: Scope, cells: list[Cell], name: str, kind: str, origin: str,
         if not definition.search(cell.text):
             continue
         if cell.tree is None:
-            return SourceRefused(f"`{name}` cannot be read: its cell {cell.problem}", line=cell.problem_line,
-                                 label=cell.label, hint="mend the cell and run it")
+            return SourceRefused(
+                f"`{name}` cannot be read: its cell {cell.problem}",
+                line=cell.problem_line,
+                label=cell.label,
+                hint="mend the cell and run it",
+            )
         if cell.magic:
-            return SourceRefused(f"`{name}` is in a cell that starts with `{cell.magic}`", line=1, label=cell.label,
-                                 hint=f"take `{cell.magic}` off the cell")
+            return SourceRefused(
+                f"`{name}` is in a cell that starts with `{cell.magic}`",
+                line=1,
+                label=cell.label,
+                hint=f"take `{cell.magic}` off the cell",
+            )
     functions = [n for n, value in scope.names.items() if isinstance(value, Function)]
     close = advice.near(name, functions)
     if not close:
@@ -177,11 +207,12 @@ def _code_cells(notebook: Any, origin: str, before: str | None) -> tuple[list[Ce
         if cell.get("cell_type") != "code":
             continue
         text = _source(cell.get("source", ""))
-        setup = "setup" in tags or grade_id == "setup" or bool(_SETUP_CELL.search(text))
+        setup = "setup" in tags or grade_id == "setup" or is_setup_cell(text)
         target.append(make_cell(text, f"cell {number}", setup=setup))
     if before is not None and target is above:
-        raise SourceRefused(f"the check cell `{before}` is not in {origin}",
-                            hint="copy your cells into a fresh copy of the lab")
+        raise SourceRefused(
+            f"the check cell `{before}` is not in {origin}", hint="copy your cells into a fresh copy of the lab"
+        )
     return above, below
 
 

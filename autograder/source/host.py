@@ -10,7 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograder.source import bounded, scope as scopes
+import numpy as np
+
+from autograder.source import bounded
+from autograder.source import scope as scopes
 from autograder.source.advice import short
 from autograder.source.bounded import FUNCTIONS
 from autograder.source.cells import MAX_FILE, make_cell
@@ -19,6 +22,7 @@ from autograder.source.model import KernelSource
 from autograder.source.values import Constant, Function, Member, Module, Value, named
 
 STEP_LIMIT = 2_000_000
+_MAX_TUPLE = 1024  # values in a tuple and in its tuples
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,8 @@ def run_host(source: KernelSource, args: Sequence[int | float | bool | str], ste
     function = machine.scope.get(source.name)
     assert isinstance(function, Function)
     try:
-        return machine.call(function, list(args), {}, None)
+        given = [arg.item() if isinstance(arg, np.generic) else arg for arg in args]  # no silent 64-bit overflow
+        return machine.call(function, given, {}, None)
     except RecursionError:
         raise HostError("the expressions are nested too deeply") from None
 
@@ -97,7 +102,9 @@ class _Machine:
         self.steps_left = step_limit
         self.step_limit = step_limit
 
-    def error(self, frame: _Frame | None, node: ast.AST | None, sentence: str, kind: type[HostError] = HostError) -> HostError:
+    def error(
+        self, frame: _Frame | None, node: ast.AST | None, sentence: str, kind: type[HostError] = HostError
+    ) -> HostError:
         line = 0
         if frame is not None and node is not None:
             line = frame.function.unit.line(getattr(node, "lineno", 1))
@@ -107,23 +114,31 @@ class _Machine:
     def step(self, frame: _Frame, node: ast.AST) -> None:
         self.steps_left -= 1
         if self.steps_left < 0:
-            raise self.error(frame, node, f"stopped after {self.step_limit:,} steps; does the loop end, "
-                                          "and can it be written as a formula?", HostStepLimit)
+            raise self.error(
+                frame,
+                node,
+                f"stopped after {self.step_limit:,} steps; does the loop end, and can it be written as a formula?",
+                HostStepLimit,
+            )
 
     # calls
-    def call(self, function: Function, args: list[Any], keywords: dict[str, Any], at: tuple[_Frame, ast.AST] | None) -> Any:
+    def call(
+        self, function: Function, args: list[Any], keywords: dict[str, Any], at: tuple[_Frame, ast.AST] | None
+    ) -> Any:
         node = function.unit.node
         assert node is not None
         names = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
         frame = _Frame(function, frozenset(names) | _assigned(node))
-        given = dict(zip(names, args)) | keywords
-        defaults = dict(zip(names[len(names) - len(node.args.defaults):], node.args.defaults))
+        given = dict(zip(names, args, strict=False)) | keywords
+        defaults = dict(zip(names[len(names) - len(node.args.defaults) :], node.args.defaults, strict=True))
         missing = [n for n in names if n not in given and n not in defaults]
-        if len(args) > len(names) or missing or set(given) - set(names) or (set(names[:len(args)]) & set(keywords)):
+        if len(args) > len(names) or missing or set(given) - set(names) or (set(names[: len(args)]) & set(keywords)):
             takes = f"{len(names)} argument{'s' * (len(names) != 1)}"
             count = len(args) + len(keywords)
             where = at if at is not None else (frame, node)
-            raise self.error(*where, f"`{node.name}` takes {takes}, and {count} {'was' if count == 1 else 'were'} given")
+            raise self.error(
+                *where, f"`{node.name}` takes {takes}, and {count} {'was' if count == 1 else 'were'} given"
+            )
         for name in names:
             frame.variables[name] = given[name] if name in given else self.value(frame, defaults[name])
         try:
@@ -149,7 +164,9 @@ class _Machine:
             assert isinstance(node.target, ast.Name)
             left = self.name(frame, node.target)
             right = self.value(frame, node.value)
-            frame.variables[node.target.id] = self.guard(frame, node, lambda: bounded.binary(type(node.op), left, right))
+            frame.variables[node.target.id] = self.guard(
+                frame, node, lambda: bounded.binary(type(node.op), left, right)
+            )
         elif isinstance(node, ast.AnnAssign):
             if node.value is not None:
                 self.assign(frame, node.target, self.value(frame, node.value))
@@ -206,7 +223,7 @@ class _Machine:
         assert isinstance(target, (ast.Tuple, ast.List))
         if type(value) is not tuple or len(value) != len(target.elts):
             raise self.error(frame, target, f"{len(target.elts)} values are wanted here")
-        for element, item in zip(target.elts, value):
+        for element, item in zip(target.elts, value, strict=True):
             self.assign(frame, element, item)
 
     # expressions
@@ -250,7 +267,10 @@ class _Machine:
         return value.value
 
     def _Tuple(self, frame: _Frame, node: ast.Tuple) -> Any:
-        return tuple(self.value(frame, element) for element in node.elts)
+        made = tuple(self.value(frame, element) for element in node.elts)
+        if bounded.leaves(made, _MAX_TUPLE) > _MAX_TUPLE:
+            raise self.error(frame, node, f"the tuple holds more than {_MAX_TUPLE:,} values")
+        return made
 
     def _BinOp(self, frame: _Frame, node: ast.BinOp) -> Any:
         left, right = self.value(frame, node.left), self.value(frame, node.right)
@@ -270,7 +290,7 @@ class _Machine:
 
     def _Compare(self, frame: _Frame, node: ast.Compare) -> bool:
         left = self.value(frame, node.left)
-        for operation, side in zip(node.ops, node.comparators):
+        for operation, side in zip(node.ops, node.comparators, strict=True):
             right = self.value(frame, side)
             if not self.guard(frame, node, lambda o=operation, a=left, b=right: bounded.compare(type(o), a, b)):
                 return False
@@ -307,9 +327,11 @@ class _Machine:
 
     def comprehended(self, frame: _Frame, node: ast.GeneratorExp | ast.ListComp) -> Iterator[Any]:
         """The values of ``expression for i in range(n)``, one at a time."""
-        inner = _Frame(frame.function, frame.own | {
-            n.id for loop in node.generators for n in ast.walk(loop.target) if isinstance(n, ast.Name)},
-            dict(frame.variables))
+        inner = _Frame(
+            frame.function,
+            frame.own | {n.id for loop in node.generators for n in ast.walk(loop.target) if isinstance(n, ast.Name)},
+            dict(frame.variables),
+        )
 
         def level(depth: int) -> Iterator[Any]:
             if depth == len(node.generators):

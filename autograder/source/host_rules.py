@@ -8,7 +8,7 @@ from autograder.source import advice, catalog
 from autograder.source.advice import short
 from autograder.source.bounded import FUNCTIONS
 from autograder.source.kernel_rules import REFUSED as _KERNEL
-from autograder.source.rules import Rules, Uses, unwritten
+from autograder.source.rules import Rules, Uses
 from autograder.source.values import Constant, Function, Member, Module, Value
 
 MAX_TEXT = 200  # characters of a string
@@ -19,15 +19,19 @@ REFUSED = {
     **_KERNEL,
     "Import": ("an import cannot stand inside the function", "move it above"),
     "ImportFrom": ("an import cannot stand inside the function", "move it above"),
-    "FunctionDef": _DEFINE, "ClassDef": ("a class cannot be used {where}", "use numbers"), "Lambda": _DEFINE,
+    "FunctionDef": _DEFINE,
+    "ClassDef": ("a class cannot be used {where}", "use numbers"),
+    "Lambda": _DEFINE,
     "Global": ("`global` cannot be used {where}", "return the value"),
     "Nonlocal": ("`nonlocal` cannot be used {where}", "return the value"),
     "Raise": ("an exception cannot be raised {where}", "return a number"),
     "List": ("a list cannot be used {where}", "use a tuple, or add up in a loop"),
     "ListComp": ("a list can stand only in sum, min or max {where}", "add up in a loop"),
     "GeneratorExp": ("it can stand only in sum, min or max {where}", "add up in a loop"),
-    "Dict": ("a dict cannot be used {where}", "use `if`"), "Set": ("a set cannot be used {where}", "use a tuple"),
-    "DictComp": ("a dict cannot be used {where}", "use `if`"), "SetComp": ("a set cannot be used {where}", "use a tuple"),
+    "Dict": ("a dict cannot be used {where}", "use `if`"),
+    "Set": ("a set cannot be used {where}", "use a tuple"),
+    "DictComp": ("a dict cannot be used {where}", "use `if`"),
+    "SetComp": ("a set cannot be used {where}", "use a tuple"),
     "Yield": ("`yield` cannot be used {where}", "return the value"),
     "YieldFrom": ("`yield` cannot be used {where}", "return the value"),
     "JoinedStr": ("an f-string cannot be used {where}", "return a plain number or text"),
@@ -45,13 +49,12 @@ class HostRules(Rules):
     def run(self) -> Uses:
         """What the function uses. Raises SourceRefused with the first thing that is not allowed."""
         for decorator in self.node.decorator_list:
-            raise self.refuse(decorator, f"`{self.node.name}` has the decorator `@{short(decorator)}`",
-                              "it is a plain function: take the decorator off")
-        unwritten(self.unit)
-        self.reserved(self.node, self.node.name)
-        self.parameters()
-        self.body(self.node.body)
-        return self.uses
+            raise self.refuse(
+                decorator,
+                f"`{self.node.name}` has the decorator `@{short(decorator)}`",
+                "it is a plain function: take the decorator off",
+            )
+        return self.whole()
 
     def is_builtin(self, name: str) -> bool:
         return name in catalog.HOST_BUILTINS
@@ -115,12 +118,19 @@ class HostRules(Rules):
     def expr_Call(self, node: ast.Call) -> None:
         function, text = node.func, short(node.func)
         if isinstance(function, ast.Name) and function.id in self.locals:
-            raise self.refuse(node, f"`{text}` is a variable in `{self.unit.name}`, so it cannot be called",
-                              "give the variable another name" if self.is_builtin(function.id) else "")
+            raise self.refuse(
+                node,
+                f"`{text}` is a variable in `{self.unit.name}`, so it cannot be called",
+                "give the variable another name" if self.is_builtin(function.id) else "",
+            )
         value = self.reach(function)
         path = value.path if isinstance(value, Member) else ""
-        if path in _REDUCERS and len(node.args) == 1 and not node.keywords \
-                and isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp)):
+        if (
+            path in _REDUCERS
+            and len(node.args) == 1
+            and not node.keywords
+            and isinstance(node.args[0], (ast.GeneratorExp, ast.ListComp))
+        ):
             self.comprehension(node.args[0])
         elif path == "builtins.range":
             raise self.refuse(node, "range can stand only in a `for` {where}", "write `for i in range(...):`")
@@ -129,7 +139,9 @@ class HostRules(Rules):
         elif path:
             raise self.refuse(node, *advice.unavailable(path, host=True))
         else:
-            raise self.refuse(node, f"`{text}` cannot be called {{where}}", "use min, max, abs, round, int, float and math")
+            raise self.refuse(
+                node, f"`{text}` cannot be called {{where}}", "use min, max, abs, round, int, float and math"
+            )
 
     def comprehension(self, node: ast.GeneratorExp | ast.ListComp) -> None:
         """``sum(4 * n for row in range(rows))``: its variables are seen only inside."""

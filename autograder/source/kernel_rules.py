@@ -7,7 +7,7 @@ import re
 
 from autograder.source import advice, catalog
 from autograder.source.advice import short
-from autograder.source.rules import Rules, Surroundings, Uses, unwritten
+from autograder.source.rules import Rules, Surroundings, Uses
 from autograder.source.signatures import check_signature
 from autograder.source.values import Constant, Function, Member, Module, Value
 
@@ -19,9 +19,15 @@ REFUSED = {
     "Import": ("an import cannot stand {where}", "move it above the kernel"),
     "ImportFrom": ("an import cannot stand {where}", "move it above the kernel"),
     "FunctionDef": ("a function cannot be defined {where}", "define it above the kernel, with @cuda.jit(device=True)"),
-    "AsyncFunctionDef": _ASYNC, "AsyncFor": _ASYNC, "AsyncWith": _ASYNC, "Await": _ASYNC,
+    "AsyncFunctionDef": _ASYNC,
+    "AsyncFor": _ASYNC,
+    "AsyncWith": _ASYNC,
+    "Await": _ASYNC,
     "ClassDef": ("a class cannot be defined {where}", "use plain variables and arrays"),
-    "Lambda": ("a lambda cannot be used {where}", "write a device function above the kernel, with @cuda.jit(device=True)"),
+    "Lambda": (
+        "a lambda cannot be used {where}",
+        "write a device function above the kernel, with @cuda.jit(device=True)",
+    ),
     "Global": ("`global` cannot be used {where}", "write the result into an array"),
     "Nonlocal": ("`nonlocal` cannot be used {where}", "write the result into an array"),
     "Delete": ("`del` cannot be used {where}", "leave it out: variables end with the kernel"),
@@ -30,7 +36,12 @@ REFUSED = {
     "TryStar": ("`try` cannot be used {where}", "test for the case before it happens"),
     "Raise": ("an exception cannot be raised {where}", "leave early with `return`, or write a marker into the output"),
     "Match": ("`match` cannot be used {where}", "use `if` and `elif`"),
-    "List": _LIST, "ListComp": _LIST, "Dict": _LIST, "Set": _LIST, "DictComp": _LIST, "SetComp": _LIST,
+    "List": _LIST,
+    "ListComp": _LIST,
+    "Dict": _LIST,
+    "Set": _LIST,
+    "DictComp": _LIST,
+    "SetComp": _LIST,
     "GeneratorExp": ("a generator cannot be used {where}", "write the loop out"),
     "Yield": ("`yield` cannot be used {where}", "write the result into an array"),
     "YieldFrom": ("`yield` cannot be used {where}", "write the result into an array"),
@@ -54,11 +65,7 @@ class KernelRules(Rules):
     def run(self) -> Uses:
         """What the function uses. Raises SourceRefused with the first thing that is not allowed."""
         self.decorators()
-        unwritten(self.unit)
-        self.reserved(self.node, self.node.name)
-        self.parameters()
-        self.body(self.node.body)
-        return self.uses
+        return self.whole()
 
     # decorators
     def decorators(self) -> None:
@@ -66,8 +73,9 @@ class KernelRules(Rules):
         if self.function.jit in ("kernel", "device"):
             self.uses.device = self.function.jit == "device"
             if found:
-                raise self.refuse(found[0], f"`{name}` has a decorator and is passed to cuda.jit as well",
-                                  "keep one of the two")
+                raise self.refuse(
+                    found[0], f"`{name}` has a decorator and is passed to cuda.jit as well", "keep one of the two"
+                )
             return
         if not found:
             put = "@cuda.jit" if self.root else "@cuda.jit(device=True)"
@@ -96,19 +104,30 @@ class KernelRules(Rules):
         for option in call.keywords:
             value = option.value
             if option.arg not in catalog.JIT_OPTIONS:
-                raise self.refuse(call, f"the option `{option.arg or '**'}` of @cuda.jit is not available here", "leave it out")
+                raise self.refuse(
+                    call, f"the option `{option.arg or '**'}` of @cuda.jit is not available here", "leave it out"
+                )
             plain = isinstance(value, ast.Constant) and (
-                type(value.value) is bool or (option.arg == "inline" and value.value in ("always", "never"))
-                or (option.arg == "opt" and value.value in (0, 1, 2, 3)))
+                type(value.value) is bool
+                or (option.arg == "inline" and value.value in ("always", "never"))
+                or (option.arg == "opt" and value.value in (0, 1, 2, 3))
+            )
             if not plain:
-                raise self.refuse(call, f"the option `{option.arg}` of @cuda.jit is not written out", "write True or False")
+                raise self.refuse(
+                    call, f"the option `{option.arg}` of @cuda.jit is not written out", "write True or False"
+                )
             if option.arg == "device":
                 self.uses.device = bool(value.value)
 
     def annotation(self, node: ast.expr | None) -> None:
         value = self.reach(node) if isinstance(node, ast.Name) else None
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr == "ndarray" \
-                and node.value.id not in self.locals and self.value_of(node.value) == Module("numpy"):
+        if (
+            isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.attr == "ndarray"
+            and node.value.id not in self.locals
+            and self.value_of(node.value) == Module("numpy")
+        ):
             return
         if isinstance(node, (ast.Attribute, ast.Subscript, ast.Name)) and value is None:
             check_signature(self, node)
@@ -134,14 +153,19 @@ class KernelRules(Rules):
         base = node.value
         value = self.reach(base) if isinstance(base, (ast.Name, ast.Attribute)) else None
         if value is not None:
-            raise self.refuse(node, f"`{short(base)}` cannot be changed inside a GPU kernel",
-                              "write into an array that is a parameter, or into a shared or local array")
+            raise self.refuse(
+                node,
+                f"`{short(base)}` cannot be changed inside a GPU kernel",
+                "write into an array that is a parameter, or into a shared or local array",
+            )
         self.expr(base)
         self.index(node.slice)
 
     # expressions
     def odd_constant(self, node: ast.Constant, what: str) -> None:
-        hint = "a kernel works on numbers; text can stand in print" if what == "text" else "a kernel works on real numbers"
+        hint = (
+            "a kernel works on numbers; text can stand in print" if what == "text" else "a kernel works on real numbers"
+        )
         raise self.refuse(node, f"{what} cannot be used here {{where}}", hint)
 
     def expr_Attribute(self, node: ast.Attribute) -> None:
@@ -152,7 +176,9 @@ class KernelRules(Rules):
         base = self.reach(node.value) if isinstance(node.value, (ast.Name, ast.Attribute)) else None
         if isinstance(base, Member) and base.use == catalog.INDEX:
             if node.attr not in ("x", "y", "z"):
-                raise self.refuse(node, f"`{short(node)}` does not exist", f"write `{short(node.value)}.x`, `.y` or `.z`")
+                raise self.refuse(
+                    node, f"`{short(node)}` does not exist", f"write `{short(node.value)}.x`, `.y` or `.z`"
+                )
             return
         if isinstance(base, (Constant, Member, Function)):
             raise self.refuse(node, f"`{short(node)}` is not available {{where}}", "use the value itself")
@@ -166,10 +192,15 @@ class KernelRules(Rules):
 
     def expr_Subscript(self, node: ast.Subscript) -> None:
         value = self.reach(node.value) if isinstance(node.value, (ast.Name, ast.Attribute)) else None
-        if isinstance(value, Function) or (isinstance(value, Member) and value.use in (
-                catalog.FUNCTION, catalog.TYPE, catalog.INDEX, catalog.DECORATOR)):
-            what = "a kernel cannot launch another kernel" if isinstance(value, Function) else (
-                f"`{short(node)}` is not a value")
+        if isinstance(value, Function) or (
+            isinstance(value, Member)
+            and value.use in (catalog.FUNCTION, catalog.TYPE, catalog.INDEX, catalog.DECORATOR)
+        ):
+            what = (
+                "a kernel cannot launch another kernel"
+                if isinstance(value, Function)
+                else (f"`{short(node)}` is not a value")
+            )
             raise self.refuse(node, what, "call a device function instead" if isinstance(value, Function) else "")
         self.expr(node.value)
         self.index(node.slice)
@@ -209,8 +240,11 @@ class KernelRules(Rules):
         function = node.func
         text = short(function)
         if isinstance(function, ast.Name) and function.id in self.locals:
-            hint = ("give the variable another name" if self.is_builtin(function.id)
-                    or self.surroundings.lookup(function.id) is not None else "")
+            hint = (
+                "give the variable another name"
+                if self.is_builtin(function.id) or self.surroundings.lookup(function.id) is not None
+                else ""
+            )
             raise self.refuse(node, f"`{text}` is a variable in `{self.unit.name}`, so it cannot be called", hint)
         value = self.reach(function) if isinstance(function, (ast.Name, ast.Attribute)) else None
         if isinstance(value, Function) or (isinstance(value, Member) and value.use in (catalog.FUNCTION, catalog.TYPE)):
@@ -222,8 +256,11 @@ class KernelRules(Rules):
         if isinstance(value, Member) and value.use == catalog.INDEX:
             raise self.refuse(node, f"`{text}` cannot be called", f"write `{text}.x`")
         if value is not None:
-            raise self.refuse(node, f"`{text}` cannot be called {{where}}",
-                              "decorate a function above the kernel with it" if value == Member(catalog.JIT) else "")
+            raise self.refuse(
+                node,
+                f"`{text}` cannot be called {{where}}",
+                "decorate a function above the kernel with it" if value == Member(catalog.JIT) else "",
+            )
         if isinstance(function, ast.Attribute):
             self.expr_Attribute(function)  # refuses unknown methods and hidden modules
         elif not isinstance(function, ast.Name):
@@ -239,7 +276,9 @@ class KernelRules(Rules):
                 plain.args.append(argument)
         for keyword in node.keywords:
             if keyword.arg is not None and keyword.arg not in allowed:
-                raise self.refuse(node, f"`{short(node.func)}` takes no argument `{keyword.arg}=`", "it takes shape and dtype")
+                raise self.refuse(
+                    node, f"`{short(node.func)}` takes no argument `{keyword.arg}=`", "it takes shape and dtype"
+                )
             if not (keyword.arg == "dtype" and _is_text(keyword.value, catalog.DTYPE_NAMES)):
                 plain.keywords.append(keyword)
         self.arguments(ast.copy_location(plain, node), keywords=True)

@@ -16,13 +16,15 @@ from typing import Any
 
 import numpy as np
 
-from autograder.source import catalog, scope as scopes, values
+from autograder.source import catalog, values
+from autograder.source import scope as scopes
+from autograder.source.advice import import_line
 from autograder.source.cells import MAX_FILE, Unit, make_cell, make_unit
-from autograder.source.gather import assembled
+from autograder.source.gather import assembled, is_setup_cell, is_setup_script
 from autograder.source.model import KernelSource, SourceRefused
 from autograder.source.rules import Surroundings
 from autograder.source.scope import Scope
-from autograder.source.values import Constant, Foreign, Function, Member, Value
+from autograder.source.values import Constant, Foreign, Function, Member, Module, Value
 
 _COMPILED = ("FakeCUDAKernel", "CUDADispatcher")  # numba's simulator, numba on a GPU
 _ELSEWHERE = "copy it into the notebook, above the kernel"
@@ -40,15 +42,22 @@ def gather_live(obj: Any, kind: str = "kernel") -> KernelSource:
     function = python_function(obj)
     if function is None:
         if type(obj).__name__ == "Configured":
-            raise SourceRefused("a launch was given, not a kernel", hint="pass the kernel itself, without [grid, block]")
-        raise SourceRefused(f"what was given {values.describe(obj)}, not {wanted}", hint="pass the name of your function")
+            raise SourceRefused(
+                "a launch was given, not a kernel", hint="pass the kernel itself, without [grid, block]"
+            )
+        raise SourceRefused(
+            f"what was given {values.describe(obj)}, not {wanted}", hint="pass the name of your function"
+        )
     session = _Session(function)
     value = session.function_value(obj, function)
     if isinstance(value, Foreign):
-        raise SourceRefused(f"`{function.__code__.co_name}` {value.what}", hint=value.hint, line=value.line, label=value.label)
+        raise SourceRefused(
+            f"`{function.__code__.co_name}` {value.what}", hint=value.hint, line=value.line, label=value.label
+        )
     surroundings = Surroundings(session.lookup, lambda: sorted(n for n in session.globals if type(n) is str))
-    return assembled(value, kind, surroundings, "notebook" if session.shell else session.file_label,
-                     session.written, function.__code__.co_name)
+    origin = "notebook" if session.shell else session.file_label
+    # no remarks on names defined twice: in a history, every edited cell looks like that
+    return assembled(value, kind, surroundings, origin, None, function.__code__.co_name)
 
 
 def python_function(obj: Any) -> FunctionType | None:
@@ -95,13 +104,16 @@ class _Session:
         return [text for text in typed if type(text) is str] if isinstance(typed, list) else []
 
     @cached_property
-    def written(self) -> Scope:
-        """The scope that reading the text gives: all that was run, or the module's own file."""
-        if self.shell is not None:
-            cells = [make_cell(text, f"cell In[{n}]") for n, text in enumerate(self.raw_cells()) if text.strip()]
-        else:
-            cells = [make_cell("".join(linecache.getlines(self.filename)), self.file_label, limit=MAX_FILE)]
-        return scopes.read(cells, main=self.globals.get("__name__") == "__main__")
+    def written(self) -> Scope | None:
+        """The scope that reading the text gives: all that was run, or the module's own file. None when
+        the notebook keeps no history."""
+        main = self.globals.get("__name__") == "__main__"
+        if self.shell is None:
+            text = "".join(linecache.getlines(self.filename))
+            return scopes.read([make_cell(text, self.file_label, limit=MAX_FILE)], main, is_setup_script(text))
+        typed = [(n, text) for n, text in enumerate(self.raw_cells()) if text.strip()]
+        cells = [make_cell(text, f"cell In[{n}]", setup=is_setup_cell(text)) for n, text in typed]
+        return scopes.read(cells, main) if cells else None
 
     def unit(self, function: FunctionType) -> Unit | Foreign:
         """The function's own lines."""
@@ -109,12 +121,16 @@ class _Session:
         name = code.co_name
         text = "".join(linecache.getlines(code.co_filename))
         if not text:
-            return Foreign("has no text that can be found", "define it in a cell of its own, without exec and without "
-                                                            "a `%%` line on top of the cell")
+            return Foreign(
+                "has no text that can be found",
+                "define it in a cell of its own, without exec and without a `%%` line on top of the cell",
+            )
         label = self.label_of(text) if self.shell is not None else os.path.basename(code.co_filename)
         cell = make_cell(text, label, limit=MAX_FILE)
         if cell.tree is None:
-            return Foreign(f"cannot be read: its text {cell.problem}", "mend the cell and run it", cell.problem_line, label)
+            return Foreign(
+                f"cannot be read: its text {cell.problem}", "mend the cell and run it", cell.problem_line, label
+            )
         node = _find(cell.tree.body, name, code.co_firstlineno)
         if node is not None:
             return self.as_typed(make_unit(cell, node))
@@ -122,8 +138,12 @@ class _Session:
             return Foreign("is a lambda", "write it as a `def`", code.co_firstlineno, label)
         inside = _find(ast.walk(cell.tree), name, code.co_firstlineno)
         if inside is not None or code.co_freevars:
-            return Foreign(f"is defined inside {_around(cell.tree, inside)}", "move it to the top level of its cell",
-                           inside.lineno if inside is not None else code.co_firstlineno, label)
+            return Foreign(
+                f"is defined inside {_around(cell.tree, inside)}",
+                "move it to the top level of its cell",
+                inside.lineno if inside is not None else code.co_firstlineno,
+                label,
+            )
         return Foreign("has changed since it was run", "run its cell again")
 
     def label_of(self, text: str) -> str:
@@ -150,23 +170,37 @@ class _Session:
         """What ``name`` stands for in the notebook now, None when nothing binds it."""
         if name not in self.globals:
             return None
-        value = self.value(self.globals[name])
-        return self.as_written(name, value) if isinstance(value, (Constant, Foreign)) else value
+        try:
+            value = self.value(self.globals[name])
+        except Exception as error:  # an object of the student's that fails when it is looked at
+            value = Foreign(f"cannot be looked at ({type(error).__name__})", values.ONLY_NUMBERS)
+        return self.as_written(name, value)
 
-    def as_written(self, name: str, value: Constant | Foreign) -> Value:
-        """The constant, if reading the notebook gives the same number; grading reads and runs nothing."""
+    def as_written(self, name: str, value: Value) -> Value:
+        """``value``, if reading the notebook gives the same: grading reads the text and runs nothing, so
+        a name that only the running notebook knows would pass here and fail there."""
+        if self.written is None:
+            return value
         written = self.written.get(name)
-        if written == value:
+        if _same(value, written):
             return value
         if isinstance(written, Foreign):
             return written  # in the same words as grading will
         if isinstance(value, Foreign):
             return value
-        if isinstance(written, Constant):
-            return Foreign(f"is {value.code[:40]} now, and the text of the notebook says {written.code[:40]}",
-                           "restart the kernel and run all cells")
-        return Foreign("is set in a way that the text of the notebook does not show",
-                       f"write `{name} = {value.code[:40]}` in a cell above the kernel")
+        if isinstance(value, Constant) and isinstance(written, Constant):
+            return Foreign(
+                f"is {value.code[:40]} now, and the text of the notebook says {written.code[:40]}",
+                "restart the kernel and run all cells",
+            )
+        if written is not None:
+            return Foreign("is not what the text of the notebook says", "restart the kernel and run all cells")
+        hint = "define it in a cell above the kernel"
+        if isinstance(value, Constant):
+            hint = f"write `{name} = {value.code[:40]}` in a cell above the kernel"
+        elif isinstance(value, (Module, Member)):
+            hint = f"write `{import_line(name, value.path)}` in a cell above the kernel"
+        return Foreign("is set in a way that the text of the notebook does not show", hint)
 
     def function_value(self, obj: Any, function: FunctionType) -> Value:
         if function.__globals__ is not self.globals:
@@ -201,6 +235,12 @@ class _Session:
         return values.constant(obj)
 
 
+def _same(value: Value, written: Value | None) -> bool:
+    if isinstance(value, Function) and isinstance(written, Function):
+        return (value.jit, value.unit.text) == (written.jit, written.unit.text)
+    return value == written
+
+
 def _library_member(obj: Any) -> Value | None:
     """A function, type or name of math, numpy, numba, numba.cuda or the builtins, by identity."""
     cuda = sys.modules.get("numba.cuda")
@@ -220,7 +260,7 @@ def _library_member(obj: Any) -> Value | None:
     if type(name) is not str or not callable(obj):
         return None
     for home, module in (("builtins", builtins), ("math", math), ("numpy", np), ("numba", numba)):
-        if getattr(module, name, None) is obj and (module is not None):
+        if module is not None and getattr(module, name, None) is obj:
             return values.named(f"{home}.{name}")
     return None
 
@@ -241,8 +281,11 @@ def _shell(namespace: dict[str, Any]) -> Any:
 def _find(nodes: Iterable[ast.AST], name: str, first: int) -> ast.FunctionDef | None:
     """The ``def`` of ``name`` whose first line (decorators included) is ``first``."""
     for node in nodes:
-        if isinstance(node, ast.FunctionDef) and node.name == name and \
-                first in (node.lineno, min([node.lineno, *(d.lineno for d in node.decorator_list)])):
+        if (
+            isinstance(node, ast.FunctionDef)
+            and node.name == name
+            and first in (node.lineno, min([node.lineno, *(d.lineno for d in node.decorator_list)]))
+        ):
             return node
     return None
 
@@ -252,6 +295,13 @@ def _around(tree: ast.Module, node: ast.AST | None) -> str:
     for statement in tree.body:
         if any(part is node for part in ast.walk(statement)):
             kind = type(statement).__name__
-            return {"FunctionDef": "another function", "ClassDef": "a class", "If": "an `if`", "For": "a loop",
-                    "While": "a loop", "With": "a `with`", "Try": "a `try`"}.get(kind, f"a `{kind.lower()}`")
+            return {
+                "FunctionDef": "another function",
+                "ClassDef": "a class",
+                "If": "an `if`",
+                "For": "a loop",
+                "While": "a loop",
+                "With": "a `with`",
+                "Try": "a `try`",
+            }.get(kind, f"a `{kind.lower()}`")
     return "another function"

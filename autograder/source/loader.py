@@ -43,8 +43,11 @@ def load(source: KernelSource) -> Any:
     except Exception as error:
         line = source.user_line(_line_in(error, filename))
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-        raise SourceRefused(f"the installed numba does not take `{source.name}`: {reason}", line=line,
-                            label=source.user_label(_line_in(error, filename))) from error
+        raise SourceRefused(
+            f"the installed numba does not take `{source.name}`: {reason}",
+            line=line,
+            label=source.user_label(_line_in(error, filename)),
+        ) from error
     # NumPy's own C code imports (warnings, for one) through the namespace of the frame that called it.
     # The text itself cannot: it holds no import below the top, and no name with two underscores.
     allowed["__import__"] = builtins.__import__

@@ -16,8 +16,9 @@ class SourceRefused(ValueError):
     ``str()`` joins them: "line 7 of cell 4: `np.max` is not available ...; keep a running maximum".
     """
 
-    def __init__(self, sentence: str, *, line: int | None = None, hint: str = "", label: str = "",
-                 untouched: bool = False) -> None:
+    def __init__(
+        self, sentence: str, *, line: int | None = None, hint: str = "", label: str = "", untouched: bool = False
+    ) -> None:
         self.sentence = sentence = _one_line(sentence)
         self.line = line or None
         self.hint = hint = _one_line(hint)
@@ -93,11 +94,25 @@ class KernelSource:
 
     def as_json(self) -> dict[str, Any]:
         """A plain dict for a pipe; :meth:`from_json` reads it back."""
-        return {"name": self.name, "kind": self.kind, "text": self.text, "origin": self.origin,
-                "lines": list(self.lines), "labels": list(self.labels), "notes": list(self.notes)}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "text": self.text,
+            "origin": self.origin,
+            "lines": list(self.lines),
+            "labels": list(self.labels),
+            "notes": list(self.notes),
+        }
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> KernelSource:
         """The source that :meth:`as_json` wrote."""
-        return cls(data["name"], data["kind"], data["text"], data["origin"], tuple(data["lines"]),
-                   tuple(data["labels"]), tuple(data["notes"]))
+        return cls(
+            data["name"],
+            data["kind"],
+            data["text"],
+            data["origin"],
+            tuple(data["lines"]),
+            tuple(data["labels"]),
+            tuple(data["notes"]),
+        )

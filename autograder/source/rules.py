@@ -7,8 +7,9 @@ it. The first thing refused, in the order of the text, becomes a :class:`SourceR
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from autograder.source import advice, catalog, constants
@@ -16,7 +17,14 @@ from autograder.source.advice import short
 from autograder.source.cells import Unit
 from autograder.source.model import SourceRefused
 from autograder.source.values import (
-    MAX_BITS, Constant, Foreign, Function, Member, Module, Value, named,
+    MAX_BITS,
+    Constant,
+    Foreign,
+    Function,
+    Member,
+    Module,
+    Value,
+    named,
 )
 
 
@@ -44,7 +52,7 @@ class Rules:
 
     where = ""  # "inside a GPU kernel"
     host = False
-    refused: dict[str, tuple[str, str]] = {}  # node class -> sentence with {where}, hint
+    refused: Mapping[str, tuple[str, str]] = MappingProxyType({})  # node class -> sentence with {where}, hint
 
     def __init__(self, unit: Unit, surroundings: Surroundings) -> None:
         self.unit = unit
@@ -54,7 +62,7 @@ class Rules:
             sentence, line, hint = unit.problem or (f"`{unit.name}` cannot be read", unit.first, "")
             raise SourceRefused(sentence, line=line, hint=hint, label=unit.label)
         self.node = unit.node
-        self.locals = self.own_names()
+        self.locals: set[str] = set()  # decorators, annotations and defaults are read outside the function
 
     def refuse(self, node: ast.AST, sentence: str, hint: str = "") -> SourceRefused:
         line = self.unit.line(getattr(node, "lineno", 1))
@@ -124,6 +132,15 @@ class Rules:
         return named(f"{base.path}.{node.attr}") if isinstance(base, Module) else None
 
     # the signature of the def
+    def whole(self) -> Uses:
+        """Parameters and body, after the decorators."""
+        unwritten(self.unit)
+        self.reserved(self.node, self.node.name)
+        self.parameters()
+        self.locals = self.own_names()
+        self.body(self.node.body)
+        return self.uses
+
     def parameters(self) -> None:
         """Plain positional parameters only; defaults as :meth:`default` allows."""
         arguments = self.node.args
@@ -132,7 +149,9 @@ class Rules:
         if arguments.kwonlyargs:
             raise self.refuse(self.node, f"`{self.node.name}` has keyword-only parameters", "take the `*` out")
         if getattr(self.node, "type_params", None):
-            raise self.refuse(self.node, f"`{self.node.name}` has type parameters", "take the `[...]` after the name out")
+            raise self.refuse(
+                self.node, f"`{self.node.name}` has type parameters", "take the `[...]` after the name out"
+            )
         for argument in (*arguments.posonlyargs, *arguments.args):
             self.reserved(argument, argument.arg)
             self.annotation(argument.annotation)
@@ -196,7 +215,9 @@ class Rules:
         self.target(node.target)
         for part in ast.walk(node.annotation):  # never evaluated for a local variable
             if not isinstance(part, (ast.Name, ast.Attribute, ast.Constant, ast.Load, ast.Subscript)):
-                raise self.refuse(node, f"the annotation `{short(node.annotation)}` is not available {{where}}", "leave it out")
+                raise self.refuse(
+                    node, f"the annotation `{short(node.annotation)}` is not available {{where}}", "leave it out"
+                )
 
     def target(self, node: ast.expr) -> None:
         if isinstance(node, ast.Name):
@@ -207,7 +228,9 @@ class Rules:
         elif isinstance(node, ast.Starred):
             raise self.refuse(node, "`*` cannot be used in an assignment {where}", "name every variable")
         elif isinstance(node, ast.Attribute):
-            raise self.refuse(node, f"`{short(node)}` cannot be set {{where}}", "only variables and array elements can be")
+            raise self.refuse(
+                node, f"`{short(node)}` cannot be set {{where}}", "only variables and array elements can be"
+            )
         else:
             self.store(node)
 
@@ -251,8 +274,11 @@ class Rules:
             if keyword.arg is None:
                 raise self.refuse(node, "`**` cannot be used in a call {where}", "write every argument")
             if not keywords or keyword.arg.startswith("_"):
-                raise self.refuse(node, f"`{short(node.func)}` takes no argument `{keyword.arg}=` {{where}}",
-                                  "pass it by position" if not keywords else "")
+                raise self.refuse(
+                    node,
+                    f"`{short(node.func)}` takes no argument `{keyword.arg}=` {{where}}",
+                    "pass it by position" if not keywords else "",
+                )
             self.expr(keyword.value)
 
     # expressions
@@ -267,7 +293,9 @@ class Rules:
     def as_value(self, node: ast.expr, value: Value) -> None:
         """Refuses what has no value of its own: a module, a function that is not called."""
         text = short(node)
-        if isinstance(value, Function) or (isinstance(value, Member) and value.use in (catalog.FUNCTION, catalog.DECORATOR)):
+        if isinstance(value, Function) or (
+            isinstance(value, Member) and value.use in (catalog.FUNCTION, catalog.DECORATOR)
+        ):
             raise self.refuse(node, f"`{text}` is named but not called", f"write `{text}(...)`")
         if isinstance(value, Module) or (isinstance(value, Member) and value.use == catalog.NAMESPACE):
             raise self.refuse(node, f"`{text}` is not a value", f"write `{text}.` and the name of what you need")
@@ -316,7 +344,7 @@ class Rules:
 
     def expr_Compare(self, node: ast.Compare) -> None:
         self.expr(node.left)
-        for operation, side in zip(node.ops, node.comparators):
+        for operation, side in zip(node.ops, node.comparators, strict=True):
             if isinstance(operation, (ast.In, ast.NotIn)) and not isinstance(side, ast.Tuple):
                 raise self.refuse(node, "`in` needs a tuple written out {where}", "compare in a loop")
             self.expr(side)
@@ -328,8 +356,12 @@ class Rules:
 
 def is_empty(node: ast.FunctionDef) -> bool:
     """True for a body that does nothing: a docstring, ``pass``, ``...`` or a bare ``return``."""
-    return all(isinstance(s, ast.Pass) or (isinstance(s, ast.Return) and s.value is None)
-               or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)) for s in node.body)
+    return all(
+        isinstance(s, ast.Pass)
+        or (isinstance(s, ast.Return) and s.value is None)
+        or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+        for s in node.body
+    )
 
 
 def unwritten(unit: Unit) -> None:
@@ -342,8 +374,16 @@ def unwritten(unit: Unit) -> None:
             raised = part.exc.func if isinstance(part.exc, ast.Call) else part.exc
             if isinstance(raised, ast.Name) and raised.id == "NotImplementedError":
                 line = unit.line(part.lineno)
-                raise SourceRefused(f"`{unit.name}` is not written yet: line {line} still raises NotImplementedError",
-                                    line=line, label=unit.label, untouched=True)
+                raise SourceRefused(
+                    f"`{unit.name}` is not written yet: line {line} still raises NotImplementedError",
+                    line=line,
+                    label=unit.label,
+                    untouched=True,
+                )
     if is_empty(node):
-        raise SourceRefused(f"`{unit.name}` is not written yet: its body does nothing",
-                            line=unit.line(node.lineno), label=unit.label, untouched=True)
+        raise SourceRefused(
+            f"`{unit.name}` is not written yet: its body does nothing",
+            line=unit.line(node.lineno),
+            label=unit.label,
+            untouched=True,
+        )

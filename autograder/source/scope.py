@@ -40,8 +40,10 @@ class Scope:
         """The value of ``name``, None when nothing binds it."""
         value = self.names.get(name)
         if value is None and self.stars and not hasattr(builtins, name):
-            return Foreign(f"is not defined, unless `from {self.stars[-1]} import *` brings it",
-                           "copy it into the notebook, above the kernel")
+            return Foreign(
+                f"is not defined, unless `from {self.stars[-1]} import *` brings it",
+                "copy it into the notebook, above the kernel",
+            )
         return value
 
     def notes_on(self, name: str) -> tuple[str, ...]:
@@ -150,14 +152,20 @@ class _Reader:
             self.bind(target.id, value, node)
         elif isinstance(target, (ast.Tuple, ast.List)):
             parts: list[ast.expr] | None = None
-            if isinstance(source, (ast.Tuple, ast.List)) and len(source.elts) == len(target.elts) \
-                    and not any(isinstance(e, ast.Starred) for e in (*source.elts, *target.elts)):
+            if (
+                isinstance(source, (ast.Tuple, ast.List))
+                and len(source.elts) == len(target.elts)
+                and not any(isinstance(e, ast.Starred) for e in (*source.elts, *target.elts))
+            ):
                 parts = source.elts
             found: list[Value] = [Foreign("is set by unpacking", _WRITE_NUMBER)] * len(target.elts)
             if parts is not None:
                 found = [evaluate(part, self.scope.get) for part in parts]
-            elif isinstance(value, values.Constant) and type(value.value) is tuple \
-                    and len(value.value) == len(target.elts):
+            elif (
+                isinstance(value, values.Constant)
+                and type(value.value) is tuple
+                and len(value.value) == len(target.elts)
+            ):
                 found = [values.constant(item) for item in value.value]
             for index, element in enumerate(target.elts):
                 self.assign(element, parts[index] if parts else None, found[index], node)
@@ -193,8 +201,10 @@ class _Reader:
         if self.inside:
             value = Foreign(f"is defined inside {self.inside}", _MOVE)
         elif not self.cell.keeps_source:
-            value = Foreign(f"is in a cell that starts with `{self.cell.magic}`, which hides its text",
-                            f"take `{self.cell.magic}` off the cell and run it again")
+            value = Foreign(
+                f"is in a cell that starts with `{self.cell.magic}`, which hides its text",
+                f"take `{self.cell.magic}` off the cell and run it again",
+            )
         else:
             value = Function(make_unit(self.cell, node), "@" if node.decorator_list else "")
         self.bind(node.name, value, node)
@@ -280,8 +290,11 @@ class _Reader:
                 continue
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 for alias in node.names:
-                    self.bind(alias.asname or alias.name.partition(".")[0],
-                              Foreign(f"is imported inside {inside}", _MOVE), node)
+                    self.bind(
+                        alias.asname or alias.name.partition(".")[0],
+                        Foreign(f"is imported inside {inside}", _MOVE),
+                        node,
+                    )
                 continue
             if isinstance(node, ast.Lambda):
                 continue

@@ -70,12 +70,22 @@ def _fits(node: ast.expr, known: object, depth: int = 0) -> bool:
     if isinstance(node, (ast.Tuple, ast.List)):
         return all(_fits(e, known, depth + 1) for e in node.elts)
     if isinstance(node, ast.Call):
-        return not node.keywords and _fits(node.func, known, depth + 1) and all(
-            _fits(a, known, depth + 1) or (isinstance(a, ast.Constant) and type(a.value) is int and 0 < a.value <= 64)
-            for a in node.args)
+        return (
+            not node.keywords
+            and _fits(node.func, known, depth + 1)
+            and all(
+                _fits(a, known, depth + 1)
+                or (isinstance(a, ast.Constant) and type(a.value) is int and 0 < a.value <= 64)
+                for a in node.args
+            )
+        )
     return False
 
 
 def _is_axis(node: ast.expr) -> bool:
-    return isinstance(node, ast.Slice) and node.lower is None and node.upper is None and (
-        node.step is None or (isinstance(node.step, ast.Constant) and node.step.value == 1))
+    return (
+        isinstance(node, ast.Slice)
+        and node.lower is None
+        and node.upper is None
+        and (node.step is None or (isinstance(node.step, ast.Constant) and node.step.value == 1))
+    )

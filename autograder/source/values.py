@@ -16,7 +16,7 @@ import numpy as np
 from autograder.source import catalog
 from autograder.source.cells import Unit
 
-ONLY_NUMBERS = "a kernel can use numbers and tuples of numbers from outside"
+ONLY_NUMBERS = "from outside a kernel can use numbers, tuples of numbers and types such as np.float32"
 MAX_BITS = 64  # of an integer constant: what a GPU can hold
 MAX_NUMBERS = 1024  # in one tuple
 
@@ -120,7 +120,7 @@ def describe(value: Any) -> str:
     if value is None:
         return "is None"
     if issubclass(kind, type):
-        return f"is a class (`{kind.__getattribute__(value, '__name__')}`)"
+        return f"is a class (`{type.__getattribute__(value, '__name__')}`)"
     if kind is np.ndarray:
         return "is a NumPy array"
     if kind is ModuleType:
@@ -148,8 +148,11 @@ def renamed(path: str) -> Foreign:
 def imported(path: str) -> Value:
     """The value of ``import path`` (with its full dotted name)."""
     path = catalog.canonical(path)
-    return Module(path) if catalog.is_module(path) else Foreign(
-        f"is the module `{path}`, which cannot be used inside a GPU kernel", "use math, numba and cuda")
+    return (
+        Module(path)
+        if catalog.is_module(path)
+        else Foreign(f"is the module `{path}`, which cannot be used inside a GPU kernel", "use math, numba and cuda")
+    )
 
 
 def imported_from(module: str, name: str) -> Value:

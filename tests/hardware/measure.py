@@ -90,7 +90,7 @@ def measure_verdict(name: str, tool: str) -> dict:
     if tool == "racecheck":
         command[3:3] = ["--racecheck-report", "all"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     except subprocess.TimeoutExpired:
         return {"errors": None, "timeout": True, "text": []}
     text = (done.stdout + done.stderr).splitlines()

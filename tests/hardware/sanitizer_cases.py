@@ -522,3 +522,31 @@ def shuffle_in_a_short_warp(out):
     """The second warp has 16 lanes; a full mask names 16 that do not exist."""
     t = cuda.threadIdx.x
     out[t] = cuda.shfl_xor_sync(FULL, f32(t), 1)
+
+
+@case(1, 64, (64,))
+def barriers_on_two_sides_by_warp(out):
+    t = cuda.threadIdx.x
+    if t < 32:
+        out[t] = f32(1.0)
+        cuda.syncthreads()
+        out[t] += f32(1.0)
+    else:
+        out[t] = f32(2.0)
+        cuda.syncthreads()
+        out[t] += f32(3.0)
+
+
+@case(1, 64, (64,), (64,))
+def vote_beside_barriers(X, out):
+    t = cuda.threadIdx.x
+    n = cuda.syncthreads_count(t % 2)
+    out[t] = X[t] + f32(n)
+
+
+@case(1, 32, (32,))
+def shuffle_reads_a_returned_lane(out):
+    t = cuda.threadIdx.x
+    if t >= 16:
+        return
+    out[t] = cuda.shfl_down_sync(0xFFFF, f32(t), 1)

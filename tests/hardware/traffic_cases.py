@@ -9,12 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 import simulator_kernels as k
 from numba import cuda
+
+from autograder.kernels import load4, store4
+from autograder.source import gather_script
 
 f32 = numba.float32
 
@@ -323,3 +327,43 @@ def doubles(name: str, dtype: type, n: int) -> None:
 doubles("copy float64", np.float64, 100)
 doubles("copy int8", np.int8, 100)
 doubles("copy float16", np.float16, 100)
+
+
+@cuda.jit
+def copy_vec4(X, Y):
+    """16-byte loads over the part of a row that is a multiple of four, single ones for the tail."""
+    t, n = cuda.threadIdx.x, X.shape[1]
+    x, y = X[cuda.blockIdx.x], Y[cuda.blockIdx.x]
+    whole = n - n % 4
+    for i in range(4 * t, whole, 4 * cuda.blockDim.x):
+        a, b, c, d = load4(x, i)
+        store4(y, i, a, b, c, d)
+    for i in range(whole + t, n, cuda.blockDim.x):
+        y[i] = x[i]
+
+
+@cuda.jit
+def sum_vec4(X, out):
+    i = cuda.grid(1)
+    a, b, c, d = load4(X, 4 * i)
+    out[i] = (a + b) + (c + d)
+
+
+for rows, n in ((4, 4096), (3, 1000)):
+    case(f"copy_vec4 {rows}x{n}", copy_vec4, rows, 128, (rows, n), (rows, n))
+case("copy_vec4 one row of 1003", copy_vec4, 1, 128, (1, 1003), (1, 1003))
+case("sum_vec4", sum_vec4, 2, 64, (512,), (128,))
+
+# the solutions of the labs, as the labs launch them
+SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
+for lab, name, block, shape in (
+    ("lab1_three_pass", "row_max", 128, (4, 1000)), ("lab1_three_pass", "row_sum", 128, (4, 1000)),
+    ("lab1_three_pass", "safe_softmax", 256, (4, 1000)), ("lab1_three_pass", "safe_softmax", 256, (2, 257)),
+    ("lab2_online_softmax", "online_softmax_rows", 64, (100, 40)),
+    ("lab2_online_softmax", "online_softmax_tiled", 256, (4, 1000)),
+    ("lab2_online_softmax", "online_softmax_tiled", 256, (2, 257)),
+):
+    kernel = gather_script(SOLUTIONS / f"{lab}.py", name).load()
+    out = shape if "softmax" in name else shape[:1]
+    grid = -(-shape[0] // 64) if name == "online_softmax_rows" else shape[0]
+    case(f"solution {name} {shape[0]}x{shape[1]}", kernel, grid, block, shape, out)
