@@ -20,7 +20,8 @@ RAGGED = (1, 5, 31, 33, 255, 257, 1000)
 @dataclass(frozen=True)
 class Line:
     """One line of a battery: ``size`` is "long" (several tiles and a ragged one), "wide" (one or two
-    and a ragged one), "full" (no ragged one) or "short" (fewer values than threads)."""
+    and a ragged one), "full" (no ragged one) or "short" (fewer values than threads); it has at least
+    ``rows`` rows."""
 
     name: str
     group: str
@@ -28,6 +29,7 @@ class Line:
     family: Family
     reason: str
     settings: dict[str, float] = field(default_factory=dict)
+    rows: int = 1
 
 
 _SHARED = (
@@ -60,7 +62,7 @@ SOFTMAX = (
          "exp overflows float32 above 88.7, so only the true maximum keeps the terms finite.", {"by": 200.0}),
     *_SHARED,
     Line("one NaN", "edge", "wide", families.one_nan,
-         "A NaN must reach the output of its row, and of no other row."),
+         "A NaN must reach the output of its row, and of no other row.", rows=2),
 )  # fmt: skip
 
 MAXIMUM = (
@@ -110,7 +112,7 @@ def loud_battery(
             line.group,
             line.reason,
             line.family,
-            rows,
+            max(rows, line.rows),
             size[line.size],
             tile=tile,
             output=output,

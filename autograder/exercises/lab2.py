@@ -64,7 +64,7 @@ TILED = Exercise(
     checks=four_checks(
         (2, 3, 2, 1),
         battery.plain_battery(families.ordinary, THREADS, output="Y"),
-        battery.loud_battery(battery.SOFTMAX, THREADS, rows=2, tiles=1, output="Y"),
+        battery.loud_battery(battery.SOFTMAX, THREADS, rows=1, tiles=1, output="Y"),
         families.ordinary,
         tile=THREADS,
         output="Y",

@@ -23,7 +23,7 @@ from .outputs import Outcome
 
 CASES = 3  # failing cases that are compared at most
 STEP_LIMIT = 400_000  # of one launch of a wrong kernel; more is not worth waiting for
-PURSE = 3_000_000  # steps of all launches together that look for one check's bug
+PURSE = 1_500_000  # steps of all launches together that look for one check's bug
 SMALL = 100  # elements; a smaller case is met by chance too easily, and is looked at last
 
 Named = tuple[dict[str, str], ...]  # each {"id", "title", "message"}

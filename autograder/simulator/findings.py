@@ -41,6 +41,13 @@ class FindingList:
         self.total = 0
         self._seen: set[Hashable] = set()
 
+    def again(self, tool: str, key: Hashable) -> bool:
+        """Count one more report of something already kept or counted; False when it is the first."""
+        if (tool, key) not in self._seen:
+            return False
+        self.total += 1
+        return True
+
     def add(self, tool: str, message: str, places: tuple[Place, ...], array: str | None = None,
             index: tuple[int, ...] | None = None, key: Hashable = None) -> None:
         self.total += 1

@@ -123,17 +123,22 @@ class Machine:
 
     def fault(self, a: DeviceArray, index: tuple[int, ...], code: int, store: bool) -> None:
         """An access outside ``a``: note it, or stop the launch."""
+        key = (code >> ADDRESS_BITS, a.allocation.number)
+        if not self.stop_at_first and self.findings.again("memcheck", key):
+            return  # every thread may come by here: the sentence is made once
         place = self.place(code, self.current)
         sentence = describe_access(place, a.allocation.name, a.allocation.space, index, tuple(a.shape), store)
         if self.stop_at_first:
             error = MemoryFault(sentence)
             error.place = place
             raise error
-        self.findings.add("memcheck", sentence, (place,), a.allocation.name, index,
-                          key=(code >> ADDRESS_BITS, a.allocation.number))
+        self.findings.add("memcheck", sentence, (place,), a.allocation.name, index, key=key)
 
     def misaligned(self, thread: Thread, code: int, a: DeviceArray, index: int, store: bool) -> None:
         """A 16-byte access that does not start at a multiple of 16 bytes."""
+        key = ("aligned", code >> ADDRESS_BITS)
+        if not self.stop_at_first and self.findings.again("memcheck", key):
+            return
         place = self.place(code, thread)
         sentence = (
             f"line {place.line}: `{place.text}` {'writes' if store else 'reads'} 16 bytes from {a.allocation.name}[{index}] in "
@@ -143,8 +148,7 @@ class Machine:
             error = MemoryFault(sentence)
             error.place = place
             raise error
-        self.findings.add("memcheck", sentence, (place,), a.allocation.name, (index,),
-                          key=("aligned", code >> ADDRESS_BITS))
+        self.findings.add("memcheck", sentence, (place,), a.allocation.name, (index,), key=key)
 
     def out_of_steps(self, thread: Thread, code: int) -> NoReturn:
         place = self.place(code, thread)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 # Device functions of the course that kernels may import: "from autograder.kernels import NAME".
-INTRINSICS: tuple[str, ...] = ("load4", "store4")
+INTRINSICS: frozenset[str] = frozenset({"load4", "store4"})
 
 MODULES = frozenset({"math", "numpy", "numba", "numba.cuda"})
 _TYPE_HOMES = ("numba.types", "numba.core.types", "numba.cuda.types")  # modules that hold only types

@@ -31,7 +31,7 @@ def run(out: Path, *, released: Path | None = None, jobs: int = 1, stream: Any =
     print(f"A class of {len(students)}, {len(LABS)} labs, in {out / HANDED_IN}", flush=True)
     result = grade(LABS, out / HANDED_IN, out / GRADED, SEED, released=released, jobs=jobs, stream=stream)
     print(table(result.rows, shutil.get_terminal_size((120, 24)).columns))
-    problems = compare(students, releases, result)
+    problems = all_differences(students, releases, result)
     print()
     for problem in problems:
         print(f"NOT AS EXPECTED  {plain(problem)}")
@@ -45,7 +45,7 @@ def run(out: Path, *, released: Path | None = None, jobs: int = 1, stream: Any =
     return DIFFERENT if problems else AS_EXPECTED
 
 
-def compare(students: tuple[Student, ...], releases: list[Release], result: Result) -> list[str]:
+def all_differences(students: tuple[Student, ...], releases: list[Release], result: Result) -> list[str]:
     """Every difference between what the class must get and what it got, as sentences."""
     rows = {(row.student, row.lab): row for row in result.rows}
     problems = []

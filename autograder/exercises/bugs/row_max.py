@@ -16,7 +16,7 @@ BUGS: tuple[NamedBug, ...] = (
         "The identity of a maximum is -inf.",
         "rescale",
         _PADDED,
-        ("PAD = -math.inf", "PAD = 0.0"),
+        ("            x = PAD\n", "            x = 0.0\n"),
     ),
     bug(
         "starts_at_zero",
