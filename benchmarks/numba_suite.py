@@ -25,18 +25,14 @@ HERE = Path(__file__).resolve().parent
 LIFTED = (
     "syncwarp not implemented on cudasim",
     "Warp Operations are not yet implemented on cudasim",
-    "Vote", "shfl", "match", "activemask", "lanemask",
     'only get given a Python "int", assumes 32 bits',
     "math.remainder(0, 0) raises a ValueError on CUDASim",
     "trunc only supported on NumPy float64",
     "numpy does not support trunc for float16",
-    "Simulator does not support multiple threads",
     "libdevice",
-    "shared memory",
-    "no dynamic shared memory",
-    "not supported in cudasim",
-    "doesn't work in the simulator",
-    "disabled for cudasim",
+    "Simulator doesn't support concurrent kernels",
+    "Global device array capture not supported in simulator",
+    "Overflow behavior differs on CPython",
 )
 
 

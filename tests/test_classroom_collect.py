@@ -26,7 +26,10 @@ def test_the_ordinary_layout(tmp_path):
     assert first.problem is None and first.notes == () and first.timestamp is None
 
 
-@pytest.mark.parametrize("make", [lambda folder: None, lambda folder: folder.mkdir(), lambda folder: (folder / "ann").mkdir(parents=True)])
+@pytest.mark.parametrize(
+    "make",
+    [lambda folder: None, lambda folder: folder.mkdir(), lambda folder: (folder / "ann").mkdir(parents=True)],
+)
 def test_nothing_to_grade_is_one_sentence(tmp_path, make):
     make(tmp_path / "class")
     with pytest.raises(NothingToGrade) as error:

@@ -13,6 +13,7 @@ from autograder.classroom.gradebook import Course
 from autograder.classroom.grading import grade
 from autograder.classroom.reading import parse_notebook
 from autograder.classroom.release import find_release, load_release
+from autograder.classroom.surroundings import nbgrader_environment
 from autograder.exercises import all_exercises
 
 LAB1, LAB2 = demo.LABS
@@ -32,12 +33,20 @@ def some(*names, damage=True):
 def test_the_class_has_everybody_it_should():
     class_ = roster()
     assert len(class_) >= 12 and len({student.id for student in class_}) == len(class_)
-    bugs = {(exercise.id, answer.bug) for student in class_ for exercise in all_exercises()
-            if (answer := student.answer(exercise.id)).bug}
+    bugs = {
+        (exercise.id, answer.bug)
+        for student in class_
+        for exercise in all_exercises()
+        if (answer := student.answer(exercise.id)).bug
+    }
     assert len(bugs) >= 20
     assert {exercise_id for exercise_id, _ in bugs} == {exercise.id for exercise in all_exercises()}
     for exercise in all_exercises():
-        right = {student.answer(exercise.id).text for student in class_ if student.answer(exercise.id).lost == frozenset()}
+        right = {
+            student.answer(exercise.id).text
+            for student in class_
+            if student.answer(exercise.id).lost == frozenset()
+        }
         assert len(right) >= 2, f"{exercise.id} is answered in one style only"
     assert sum(student.untouched for student in class_) == 1
     damages = {damage for student in class_ for damage in student.damage.values()}
@@ -50,8 +59,10 @@ def test_the_class_has_everybody_it_should():
 def test_files_are_the_same_every_time_and_hold_the_answers(releases, tmp_path):
     for name in ("one", "two"):
         files.write_class(roster(), list(releases.values()), tmp_path / name)
-    one, two = ({path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*.ipynb")}
-                for name in ("one", "two"))
+    one, two = (
+        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*.ipynb")}
+        for name in ("one", "two")
+    )
     assert one == two and len(one) == 2 * len(roster()) - 1
     for student in roster():
         if student.damage or student.untouched:
@@ -59,7 +70,10 @@ def test_files_are_the_same_every_time_and_hold_the_answers(releases, tmp_path):
         name, data = files.submission(student, releases[LAB1])
         sources = [cell.source for cell in parse_notebook(data).cells]
         for check in releases[LAB1].checks:
-            assert student.answer(check.check_id.rpartition(".")[0]).text in sources, (student.id, check.check_id)
+            assert student.answer(check.check_id.rpartition(".")[0]).text in sources, (
+                student.id,
+                check.check_id,
+            )
 
 
 def test_a_few_members_from_end_to_end(releases, tmp_path, capsys):
@@ -132,10 +146,17 @@ def test_stock_nbgrader_gives_the_same_marks(releases, tmp_path, lab, name):
     directory = CourseDirectory(root=str(tmp_path), db_url=stock.db_url, assignment_id=lab)
     converter = Autograde(coursedir=directory)
     converter.config.Execute.timeout = 300
-    converter.start()
+    with nbgrader_environment():
+        converter.start()
     theirs = stock.marks(student.id, lab)
-    notebook = json.loads((tmp_path / "autograded" / student.id / lab / f"{lab}.ipynb").read_text(encoding="utf-8"))
+    notebook = json.loads(
+        (tmp_path / "autograded" / student.id / lab / f"{lab}.ipynb").read_text(encoding="utf-8")
+    )
     for check in release.checks:
-        cell = next(cell for cell in notebook["cells"] if cell["metadata"].get("nbgrader", {}).get("grade_id") == check.grade_id)
+        cell = next(
+            cell
+            for cell in notebook["cells"]
+            if cell["metadata"].get("nbgrader", {}).get("grade_id") == check.grade_id
+        )
         assert theirs.points[check.grade_id] == ours.points[check.check_id], (check.check_id, cell["outputs"])
     assert theirs.score == ours.score and theirs.waiting == set(release.written)

@@ -12,8 +12,7 @@ from autograder.classroom.errors import ClassroomError
 from autograder.classroom.files import replace_folder, write_atomically
 from autograder.classroom.grades import Row
 from autograder.classroom.progress import Progress, duration
-from autograder.classroom.seeds import find_seed
-
+from autograder.classroom.seeds import find_seed, keep_seed
 
 COLUMNS = ("lab1.a.values", "lab1_written")
 
@@ -22,7 +21,15 @@ def rows():
     return [
         Row("zoe", "lab1_x", grades.GRADED, 1.5, 4.0, {"lab1.a.values": 1.5, "lab1_written": 0.0}),
         Row("=1+1", "lab1_x", grades.UNJUDGED, None, 4.0, {"lab1.a.values": None}, notes=("-x\nsecond",)),
-        Row("@ann", "lab1_x", grades.MANUAL, 2 / 3, 4.0, {"lab1.a.values": 2 / 3}, bugs=("a: d not rescaled", "a: no maximum")),
+        Row(
+            "@ann",
+            "lab1_x",
+            grades.MANUAL,
+            2 / 3,
+            4.0,
+            {"lab1.a.values": 2 / 3},
+            bugs=("a: d not rescaled", "a: no maximum"),
+        ),
     ]
 
 
@@ -35,7 +42,17 @@ def test_lines_are_sorted_and_formulas_are_text(tmp_path):
     grades.write_grades(path, rows(), COLUMNS)
     first, second, third = parsed(path)
     assert [line["student"] for line in (first, second, third)] == ["'=1+1", "'@ann", "zoe"]
-    assert list(first) == ["student", "lab", "status", "score", "max_score", "lab1.a.values", "lab1_written", "named_bugs", "notes"]
+    assert list(first) == [
+        "student",
+        "lab",
+        "status",
+        "score",
+        "max_score",
+        "lab1.a.values",
+        "lab1_written",
+        "named_bugs",
+        "notes",
+    ]
     assert first["score"] == "" and first["notes"] == "'-x second"
     assert second["score"] == "0.666667" and second["named_bugs"] == "a: d not rescaled; a: no maximum"
     assert third["score"] == "1.5" and third["max_score"] == "4" and third["lab1_written"] == "0"
@@ -52,7 +69,9 @@ def test_same_rows_same_bytes(tmp_path):
 
 def test_lines_of_other_labs_stay(tmp_path):
     path = tmp_path / "grades.csv"
-    grades.write_grades(path, [Row("=a", "lab2_y", grades.GRADED, 1.0, 1.0, {"lab2.b.values": 1.0})], ["lab2.b.values"])
+    grades.write_grades(
+        path, [Row("=a", "lab2_y", grades.GRADED, 1.0, 1.0, {"lab2.b.values": 1.0})], ["lab2.b.values"]
+    )
     grades.write_grades(path, rows(), COLUMNS)
     grades.write_grades(path, rows()[:1], COLUMNS)
     lines = parsed(path)
@@ -112,18 +131,30 @@ def test_progress_in_a_log_and_on_a_terminal():
     assert lines[0] == "Judging 10/100 checks (10%), 2.0/s, 45 s left"
     assert lines[-1] == "Judging 100/100 checks (100%), 2.0/s, 50 s in all"
     assert len(lines) <= 11
-    assert terminal.getvalue().count("\r") > 50 and "[############............] Judging 50/100" in terminal.getvalue()
-    assert terminal.getvalue().endswith("50 s in all\n") or terminal.getvalue().rstrip().endswith("50 s in all")
+    assert (
+        terminal.getvalue().count("\r") > 50
+        and "[############............] Judging 50/100" in terminal.getvalue()
+    )
+    assert terminal.getvalue().endswith("50 s in all\n") or terminal.getvalue().rstrip().endswith(
+        "50 s in all"
+    )
 
 
 def test_durations():
-    assert [duration(seconds) for seconds in (0.4, 59, 125, 3720)] == ["0 s", "59 s", "2 min 05 s", "1 h 02 min"]
+    assert [duration(seconds) for seconds in (0.4, 59, 125, 3720)] == [
+        "0 s",
+        "59 s",
+        "2 min 05 s",
+        "1 h 02 min",
+    ]
 
 
 def test_seeds(tmp_path):
     assert find_seed("17", tmp_path) == (17, "given")
     drawn, _ = find_seed(None, tmp_path)
-    assert find_seed(None, tmp_path)[0] == drawn and 0 <= drawn < 2**63
+    assert os.listdir(tmp_path) == [] and 0 <= drawn < 2**63
+    keep_seed(drawn, tmp_path)
+    assert find_seed(None, tmp_path)[0] == drawn
     if os.name != "nt":
         assert (tmp_path / "seed.txt").stat().st_mode & 0o077 == 0
     secret = tmp_path / "secret"
@@ -141,7 +172,11 @@ def test_the_parser_refuses_bad_usage(capsys):
 
     parser = argparse.ArgumentParser()
     add_parser(parser.add_subparsers())
-    for arguments in (["grade"], ["grade", "lab1", "--out", "x"], ["grade", "lab1", "--submitted", "x", "--out", "y", "--jobs", "0"]):
+    for arguments in (
+        ["grade"],
+        ["grade", "lab1", "--out", "x"],
+        ["grade", "lab1", "--submitted", "x", "--out", "y", "--jobs", "0"],
+    ):
         with pytest.raises(SystemExit) as stop:
             parser.parse_args(arguments)
         assert stop.value.code == 2

@@ -26,11 +26,19 @@ def normal(release, notebook):
 
 
 def sources(result):
-    return {cell.metadata.nbgrader.grade_id: cell.source for cell in result.notebook.cells if "nbgrader" in cell.metadata}
+    return {
+        cell.metadata.nbgrader.grade_id: cell.source
+        for cell in result.notebook.cells
+        if "nbgrader" in cell.metadata
+    }
 
 
 def roles(notebook):
-    return [(cell.cell_type, dict(cell.metadata.nbgrader)) for cell in notebook.cells if "nbgrader" in cell.metadata]
+    return [
+        (cell.cell_type, dict(cell.metadata.nbgrader))
+        for cell in notebook.cells
+        if "nbgrader" in cell.metadata
+    ]
 
 
 def check_answers(release, result):
@@ -42,7 +50,11 @@ def check_answers(release, result):
 
 
 def test_the_release(release):
-    assert [check.check_id for check in release.checks] == ["lab1.row_max.values", "lab1.row_max.rescale", "lab1.row_sum.values"]
+    assert [check.check_id for check in release.checks] == [
+        "lab1.row_max.values",
+        "lab1.row_max.rescale",
+        "lab1.row_sum.values",
+    ]
     assert release.written == {"lab1_written": 2.0}
     assert release.solutions == ("row_max", "row_sum", "lab1_written")
     assert release.max_score == 5
@@ -59,7 +71,9 @@ def test_an_honest_notebook_is_not_repaired(release):
 def test_outputs_and_foreign_metadata_are_left_behind(release):
     notebook = small.answered()
     notebook.metadata["language_info"] = {"name": "perl"}
-    notebook.cells[4].outputs = [{"output_type": "execute_result", "data": {"text/plain": "1.0"}, "metadata": {}, "execution_count": 1}]
+    notebook.cells[4].outputs = [
+        {"output_type": "execute_result", "data": {"text/plain": "1.0"}, "metadata": {}, "execution_count": 1}
+    ]
     notebook.cells[3].metadata.nbgrader.update(points=50, grade=True, locked=True)
     result = normal(release, notebook)
     check_answers(release, result)
@@ -142,7 +156,11 @@ def test_the_kernel_in_a_new_cell(release):
 
 def test_helper_cells_stay_where_they_were(release):
     notebook = small.answered()
-    helper = {"cell_type": "code", "source": "HELPER = 1", "metadata": {"nbgrader": {"grade": True, "points": 9}}}
+    helper = {
+        "cell_type": "code",
+        "source": "HELPER = 1",
+        "metadata": {"nbgrader": {"grade": True, "points": 9}},
+    }
     note = {"cell_type": "markdown", "source": "my note", "metadata": {}}
     notebook.cells.insert(3, helper)
     notebook.cells.append(note)
@@ -179,7 +197,9 @@ def test_a_cell_that_became_text(release):
 
 
 def test_the_notebook_of_something_else(release):
-    other = {"cells": [{"cell_type": "code", "source": "print(1)"}, {"cell_type": "markdown", "source": "# Poems"}]}
+    other = {
+        "cells": [{"cell_type": "code", "source": "print(1)"}, {"cell_type": "markdown", "source": "# Poems"}]
+    }
     result = normal(release, other)
     assert "another lab" in result.problem
     assert result.notebook == untouched(release)
@@ -187,7 +207,11 @@ def test_the_notebook_of_something_else(release):
 
 @pytest.mark.parametrize(
     ("text", "names"),
-    [("@cuda.jit\ndef f(x): pass\nT = 1\nU: int = 2", {"f", "T", "U"}), ("def g(:\n  x\nT = 3\nif T == 4:", {"g", "T"}), ("", set())],
+    [
+        ("@cuda.jit\ndef f(x): pass\nT = 1\nU: int = 2", {"f", "T", "U"}),
+        ("def g(:\n  x\nT = 3\nif T == 4:", {"g", "T"}),
+        ("", set()),
+    ],
 )
 def test_names(text, names):
     assert defined_names(text) == names

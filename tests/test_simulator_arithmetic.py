@@ -7,6 +7,7 @@ import numba
 import numpy as np
 import pytest
 from numba import cuda
+from numba.cuda import libdevice
 
 from autograder.simulator import KernelError, gpumath, launch
 
@@ -162,3 +163,57 @@ def test_from_math_import():
         out[1] = -inf
 
     assert evaluate(kernel, 200, 0).tolist() == [np.inf, -np.inf]
+
+
+@cuda.jit
+def halves(x, out):
+    i = cuda.threadIdx.x
+    out[0, i] = x[i] + x[i]
+    out[1, i] = cuda.fp16.hmul(x[i], x[i])
+    out[2, i] = cuda.fp16.hmax(x[i], np.float16(0))
+
+
+def test_float16_arrays_and_functions():
+    x = np.array([0.1, -2.0, 300.0], np.float16)
+    out = np.zeros((3, 3), np.float16)
+    launch(halves, 1, 3, (x, out))
+    assert np.array_equal(out[0], x + x) and out[1, 2] == np.inf
+    assert np.array_equal(out[1, :2], x[:2] * x[:2]) and np.array_equal(out[2], np.maximum(x, np.float16(0)))
+
+
+@cuda.jit
+def through_libdevice(x, out):
+    out[0] = libdevice.expf(x[0])
+    out[1] = libdevice.fast_expf(x[1])
+    out[2] = libdevice.rsqrtf(x[2])
+    out[3] = libdevice.fmaxf(x[3], x[0])
+
+
+def test_libdevice():
+    out = evaluate(through_libdevice, 1.0, 200.0, 4.0, np.nan)
+    assert out.tolist() == [np.float32(math.e), np.inf, 0.5, 1.0]
+
+
+@cuda.jit
+def unknown_libdevice(x):
+    x[0] = libdevice.j0f(x[0])
+
+
+def test_what_libdevice_lacks_is_refused_by_name():
+    with pytest.raises(KernelError, match="libdevice.j0f"):
+        launch(unknown_libdevice, 1, 1, (np.zeros(1, np.float32),))
+
+
+@cuda.jit
+def whole_numbers(x, out):
+    i = cuda.threadIdx.x
+    out[0, i] = x[i] // 3
+    out[1, i] = x[i] % 3
+    out[2, i] = cuda.fma(2.0, 3.0, 1.0)
+
+
+def test_integer_division_and_modulo_follow_numba():
+    x = np.array([7, -7, 0], np.int32)
+    out = np.zeros((3, 3), np.int64)
+    launch(whole_numbers, 1, 3, (x, out))
+    assert out.tolist() == [[2, -3, 0], [1, 2, 0], [7, 7, 7]]

@@ -16,34 +16,57 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     grade = subparsers.add_parser(
         "grade",
         help="grade a class's submissions",
-        description="Grade a folder of STUDENT/LAB/LAB.ipynb submissions. No student's cell is run: kernels are read from the "
-        "notebooks and judged in limited child processes. Exit status: 0 all graded, 1 something could not be judged, "
-        "2 nothing to grade.",
+        description="Grade a folder of STUDENT/LAB/LAB.ipynb submissions. No student's cell is run: kernels "
+        "are read from the notebooks and judged in limited child processes. Exit status: 0 all graded, "
+        "1 something could not be judged, 2 nothing to grade.",
     )
     grade.add_argument("labs", nargs="+", metavar="LAB", help="the lab's name, for example lab1_three_pass")
-    grade.add_argument("--submitted", type=Path, required=True, metavar="DIR", help="the folder with one folder per student")
-    grade.add_argument("--out", type=Path, required=True, metavar="DIR", help="where grades.csv, feedback/ and gradebook.db go")
+    grade.add_argument(
+        "--submitted", type=Path, required=True, metavar="DIR", help="the folder with one folder per student"
+    )
+    grade.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        metavar="DIR",
+        help="where grades.csv, feedback/ and gradebook.db go",
+    )
     grade.add_argument("--released", type=Path, metavar="DIR", help="the released notebooks (default: labs)")
-    grade.add_argument("--seed", metavar="N|FILE", help="the hidden run's seed, or a file with a secret in it "
-                       "(default: drawn once and kept in OUT/seed.txt)")
+    grade.add_argument(
+        "--seed",
+        metavar="N|FILE",
+        help="the hidden run's seed, or a file with a secret in it "
+        "(default: drawn once and kept in OUT/seed.txt)",
+    )
     grade.add_argument("--db", metavar="URL", help="nbgrader's database (default: sqlite, OUT/gradebook.db)")
     _add_jobs(grade)
     grade.set_defaults(func=run_grade)
     demo = subparsers.add_parser(
         "demo",
         help="grade the bundled class and compare with what it should get",
-        description="Make a class of known submissions for the labs, grade it, and check every mark. Exit status: 0 all as "
-        "expected, 1 a difference, 2 the labs were not found.",
+        description="Make a class of known submissions for the labs, grade it, and check every mark. Exit "
+        "status: 0 all as expected, 1 a difference, 2 the labs were not found.",
     )
-    demo.add_argument("--out", type=Path, default=Path("demo_class"), metavar="DIR", help="where it goes (default: demo_class)")
+    demo.add_argument(
+        "--out",
+        type=Path,
+        default=Path("demo_class"),
+        metavar="DIR",
+        help="where it goes (default: demo_class)",
+    )
     demo.add_argument("--released", type=Path, metavar="DIR", help="the released notebooks (default: labs)")
     _add_jobs(demo)
     demo.set_defaults(func=run_demo)
 
 
 def _add_jobs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--jobs", type=_positive, default=os.cpu_count() or 1, metavar="N",
-                        help="judging processes at a time (default: one per core)")
+    parser.add_argument(
+        "--jobs",
+        type=_positive,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="judging processes at a time (default: one per core)",
+    )
 
 
 def _positive(text: str) -> int:
@@ -56,15 +79,16 @@ def run_grade(args: argparse.Namespace) -> int:
     """Grade, print the table, and say by the exit status how it went."""
     from autograder.classroom.errors import ClassroomError
     from autograder.classroom.grading import grade
-    from autograder.classroom.seeds import find_seed
+    from autograder.classroom.seeds import find_seed, keep_seed
 
     try:
         labs = list(dict.fromkeys(Path(lab).name for lab in args.labs))
-        if not args.submitted.is_dir():
-            print(f"There is no folder {args.submitted}: give the folder that holds one folder per student.", file=sys.stderr)
-            return UNUSABLE
         seed, origin = find_seed(args.seed, args.out)
-        result = grade(labs, args.submitted, args.out, seed, released=args.released, db_url=args.db, jobs=args.jobs)
+        result = grade(
+            labs, args.submitted, args.out, seed, released=args.released, db_url=args.db, jobs=args.jobs
+        )
+        if args.seed is None:
+            keep_seed(seed, args.out)
     except ClassroomError as error:
         print(error, file=sys.stderr)
         return UNUSABLE
@@ -86,7 +110,11 @@ def summary(result) -> str:
         if row.status == grades.UNJUDGED and row.notes:
             lines.append(f"  {grades.plain(row.student)}, {row.lab}: {grades.plain(row.notes[0])}")
     lines += [f"  {grades.plain(sentence)}" for sentence in result.ignored]
-    lines += [f"Grades:    {result.grades}", f"Feedback:  {result.feedback}", f"Gradebook: {result.gradebook}"]
+    lines += [
+        f"Grades:    {result.grades}",
+        f"Feedback:  {result.feedback}",
+        f"Gradebook: {result.gradebook}",
+    ]
     return "\n".join(lines)
 
 

@@ -51,7 +51,9 @@ def collect(submitted: Path, lab: str) -> Collected:
     handed in this lab.
     """
     if not submitted.is_dir():
-        raise NothingToGrade(f"There is no folder {submitted}: give the folder that holds one folder per student.")
+        raise NothingToGrade(
+            f"There is no folder {submitted}: give the folder that holds one folder per student."
+        )
     submissions, ignored, taken = [], [], set()
     for entry in sorted(os.scandir(submitted), key=lambda item: item.name):
         if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS:
@@ -79,7 +81,9 @@ def readable(name: str) -> str:
     """A file name as text that can be printed and stored: undecodable bytes and control characters
     become U+FFFD."""
     text = os.fsencode(name).decode("utf-8", "replace")
-    return "".join(char if char.isprintable() or char == " " else "\N{REPLACEMENT CHARACTER}" for char in text)
+    return "".join(
+        char if char.isprintable() or char == " " else "\N{REPLACEMENT CHARACTER}" for char in text
+    )
 
 
 def _unique(student: str, taken: set[str]) -> str:
@@ -94,7 +98,9 @@ def _submission(folder: Path, student: str, lab: str) -> Submission:
     if place is None:
         return Submission(student, lab, problem=f"Nothing was handed in for {lab}.", missing=True)
     if place.is_symlink():
-        return Submission(student, lab, problem=f"{readable(place.name)} is a link, and links are not followed.")
+        return Submission(
+            student, lab, problem=f"{readable(place.name)} is a link, and links are not followed."
+        )
     notebooks = _notebooks(place)
     if place == folder:
         notebooks = [path for path in notebooks if path.parent == folder and path.stem == lab]
@@ -105,14 +111,19 @@ def _submission(folder: Path, student: str, lab: str) -> Submission:
     chosen = exact if exact else notebooks
     if not chosen:
         return Submission(
-            student, lab, timestamp=timestamp,
-            problem=f"The folder {readable(place.name)} holds no notebook: a file that ends in .ipynb was expected.",
+            student,
+            lab,
+            timestamp=timestamp,
+            problem=f"The folder {readable(place.name)} holds no notebook: "
+            "a file that ends in .ipynb was expected.",
         )
     chosen.sort(key=lambda path: (len(path.parts), str(path)))
     if len(chosen) > 1 and not exact:
         names = ", ".join(readable(path.name) for path in chosen[:4])
         return Submission(
-            student, lab, timestamp=timestamp,
+            student,
+            lab,
+            timestamp=timestamp,
             problem=f"There are {len(chosen)} notebooks and none is called {lab}.ipynb ({names}): "
             "rename the one that counts.",
         )
@@ -123,7 +134,9 @@ def _submission(folder: Path, student: str, lab: str) -> Submission:
         notes.append(f"There are {len(exact)} files called {lab}.ipynb; the one nearest the top was taken.")
     if path.is_symlink() or not stat.S_ISREG(path.lstat().st_mode):
         return Submission(
-            student, lab, timestamp=timestamp,
+            student,
+            lab,
+            timestamp=timestamp,
             problem=f"{readable(path.name)} is a link or a device, not a file, and was not opened.",
         )
     return Submission(student, lab, path, timestamp, tuple(notes))
@@ -136,7 +149,8 @@ def _lab_folder(folder: Path, lab: str) -> tuple[Path | None, list[str]]:
     if exact.is_dir() or exact.is_symlink():
         return exact, []
     alike = [
-        path for path in sorted(folder.iterdir())
+        path
+        for path in sorted(folder.iterdir())
         if path.is_dir() and path.name.strip().casefold() == lab.casefold()
     ]
     if alike:
@@ -153,10 +167,13 @@ def _notebooks(folder: Path) -> list[Path]:
         here = Path(where)
         depth = len(here.relative_to(folder).parts)
         folders[:] = sorted(
-            name for name in folders
+            name
+            for name in folders
             if depth < DEEPEST_FOLDER and name not in SKIPPED_FOLDERS and not name.startswith(".")
         )
-        found += [here / name for name in sorted(files) if name.endswith(".ipynb") and not name.startswith(".")]
+        found += [
+            here / name for name in sorted(files) if name.endswith(".ipynb") and not name.startswith(".")
+        ]
     return found
 
 

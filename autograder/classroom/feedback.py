@@ -19,15 +19,46 @@ from nbgrader.utils import chdir
 from traitlets import Type
 
 TAGS = frozenset(
-    "a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure h1 h2 h3 h4 h5 h6 hr i img"
-    " ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var"
-    " svg g rect line circle path polyline polygon text tspan title desc".split()
+    "a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure"
+    " h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table"
+    " tbody td tfoot th thead tr u ul var title desc".split()
 )
+DRAWING_TAGS = frozenset("svg g rect line circle path polyline polygon text tspan".split())
 _SHARED = ["class", "style", "title", "role", "aria-label"]
 _DRAWING = [
-    "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "r", "rx", "ry", "d", "points", "width", "height", "viewbox", "viewBox",
-    "fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-opacity", "opacity", "transform",
-    "text-anchor", "dominant-baseline", "font-size", "font-family", "font-weight", "preserveaspectratio", "dx", "dy",
+    "x",
+    "y",
+    "x1",
+    "y1",
+    "x2",
+    "y2",
+    "cx",
+    "cy",
+    "r",
+    "rx",
+    "ry",
+    "d",
+    "points",
+    "width",
+    "height",
+    "viewbox",
+    "viewBox",
+    "fill",
+    "fill-opacity",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "stroke-opacity",
+    "opacity",
+    "transform",
+    "text-anchor",
+    "dominant-baseline",
+    "font-size",
+    "font-family",
+    "font-weight",
+    "preserveaspectratio",
+    "dx",
+    "dy",
 ]
 ATTRIBUTES = {
     "*": _SHARED,
@@ -37,22 +68,26 @@ ATTRIBUTES = {
     "th": ["colspan", "rowspan", "align", "scope"],
     "ol": ["start", "type"],
     "details": ["open"],
-    **{tag: _DRAWING for tag in "svg g rect line circle path polyline polygon text tspan".split()},
+    **dict.fromkeys(DRAWING_TAGS, _DRAWING),
 }
 PROTOCOLS = frozenset({"http", "https", "mailto", "data"})
 STYLES = frozenset(
-    "color background background-color border border-bottom border-top border-left border-right border-collapse border-radius"
-    " display fill font-family font-size font-style font-variant-numeric font-weight height line-height list-style margin"
-    " margin-bottom margin-left margin-right margin-top max-width min-width opacity overflow overflow-x padding padding-bottom"
-    " padding-left padding-right padding-top stroke stroke-width text-align text-decoration text-anchor vertical-align"
-    " white-space width".split()
+    "color background background-color border border-bottom border-top border-left border-right"
+    " border-collapse border-radius display fill font-family font-size font-style font-variant-numeric"
+    " font-weight height line-height list-style margin margin-bottom margin-left margin-right margin-top"
+    " max-width min-width opacity overflow overflow-x padding padding-bottom padding-left padding-right"
+    " padding-top stroke stroke-width text-align text-decoration text-anchor vertical-align white-space"
+    " width".split()
 )
 
 
 def clean_html(html: str) -> str:
     """``html`` with the harmless tags kept and everything else shown as text."""
     return bleach.clean(
-        html, tags=TAGS, attributes=_allowed, protocols=PROTOCOLS,
+        html,
+        tags=TAGS | DRAWING_TAGS,
+        attributes=_allowed,
+        protocols=PROTOCOLS,
         css_sanitizer=CSSSanitizer(allowed_css_properties=STYLES, allowed_svg_properties=STYLES),
     )
 
@@ -60,8 +95,8 @@ def clean_html(html: str) -> str:
 def _allowed(tag: str, name: str, value: str) -> bool:
     if name == "href" and tag == "a":
         return not value.strip().lower().startswith("data:")
-    if name == "src":
-        return bool(re.match(r"data:image/(png|jpeg|gif);base64,", value))  # a picture from elsewhere would report who reads the page
+    if name == "src":  # a picture from elsewhere would report who reads the page
+        return re.match(r"data:image/(png|jpeg|gif);base64,", value) is not None
     return name in ATTRIBUTES["*"] or name in ATTRIBUTES.get(tag, ())
 
 
@@ -93,8 +128,14 @@ class SafeHtml(NbGraderPreprocessor):
         if cell.cell_type == "raw":
             cell.cell_type, cell.source = "markdown", f"```\n{cell.source.replace('```', '` ` `')}\n```"
         if cell.cell_type == "code":
-            cell.outputs = [_clean_output(output) for output in cell.outputs]
+            cell.outputs = [_clean_output(output) for output in _said_once(cell.outputs)]
         return cell, resources
+
+
+def _said_once(outputs: Any) -> list[Any]:
+    """A verdict is printed and shown as a table with the same words: a page needs the table alone."""
+    tables = any("text/html" in output.get("data", {}) for output in outputs)
+    return [output for output in outputs if not (tables and output.output_type == "stream")]
 
 
 def _clean_output(output: Any) -> Any:

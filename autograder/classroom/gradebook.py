@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
-import os
-import shutil
-import sqlite3
-import sysconfig
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from autograder.classroom.errors import GradebookError
 from autograder.classroom.release import Release, nbgrader_data
+from autograder.classroom.surroundings import Engines, Log, nbgrader_environment
 from autograder.classroom.verdicts import Verdict
 
-LOCK_WAIT = 30.0  # seconds to wait while another program holds the gradebook
 LONGEST_STUDENT = 128  # characters, the width of nbgrader's column
 
 
@@ -39,7 +33,7 @@ class Course:
 
     def __init__(self, root: Path, db_url: str) -> None:
         self.root, self.db_url = root, db_url
-        self.log = _Log()
+        self.log = Log()
         self._engines = Engines()
         self._feedback: dict[str, Any] = {}
 
@@ -88,28 +82,43 @@ class Course:
         """nbgrader's folder of one step ("submitted", "autograded", "feedback")."""
         return self.root / step / student / lab
 
-    def autograde(self, student: str, release: Release, notebook: Any, timestamp: str | None,
-                  verdicts: Mapping[str, Verdict], unjudged: Iterable[str] = (),
-                  reviewed: frozenset[str] = frozenset()) -> None:
+    def autograde(
+        self,
+        student: str,
+        release: Release,
+        notebook: Any,
+        timestamp: str | None,
+        verdicts: Mapping[str, Verdict],
+        *,
+        unread: bool = False,
+        reviewed: frozenset[str] = frozenset(),
+    ) -> None:
         """Write one submission's verdicts into the gradebook by nbgrader's autograde.
 
-        Besides the verdicts without a mark, the grade_ids ``unjudged`` wait for a person; those
-        ``reviewed`` do not.
-
-        Raises GradebookError (a sentence about this student) when nbgrader cannot take it.
+        Checks without a mark wait for a person, as does everything when the file could not be read
+        (``unread``); the grade_ids ``reviewed`` do not wait. Raises GradebookError (a sentence about this
+        student) when nbgrader cannot take the submission.
         """
         from autograder.classroom.inject import InjectingAutograde, without_mark
 
         if len(student) > LONGEST_STUDENT:
-            raise GradebookError(f"The name of the student's folder is longer than the {LONGEST_STUDENT} characters that a gradebook takes.")
+            raise GradebookError(
+                f"The name of the student's folder is longer than the {LONGEST_STUDENT} characters that a "
+                "gradebook takes."
+            )
         folder = self.folder("submitted", student, release.lab)
         folder.mkdir(parents=True)
         _write_notebook(notebook, folder / f"{release.lab}.ipynb")
         if timestamp is not None:
             (folder / "timestamp.txt").write_text(timestamp + "\n", encoding="utf-8")
         converter = InjectingAutograde(
-            coursedir=self._at(release.lab), log=self.log, folder=folder, verdicts=dict(verdicts),
-            unjudged=frozenset(unjudged) | without_mark(verdicts), reviewed=reviewed,
+            coursedir=self._at(release.lab),
+            log=self.log,
+            folder=folder,
+            verdicts=dict(verdicts),
+            unjudged=without_mark(verdicts) | frozenset(release.written if unread else ()),
+            reviewed=reviewed,
+            unread=frozenset(release.solutions if unread else ()),
         )
         self._convert(converter.start)
 
@@ -136,7 +145,9 @@ class Course:
                 if grade.needs_manual_grade:
                     waiting.add(grade.name)
             penalty = float(notebook.late_submission_penalty or 0.0)
-            return Marks(float(notebook.score) - penalty, float(notebook.max_score), points, frozenset(waiting))
+            return Marks(
+                float(notebook.score) - penalty, float(notebook.max_score), points, frozenset(waiting)
+            )
 
     def _at(self, lab: str) -> Any:
         from nbgrader.coursedir import CourseDirectory
@@ -152,10 +163,14 @@ class Course:
                 convert()
         except (NbGraderException, SystemExit) as error:
             last = next((line for line in reversed(self.log.messages) if line.strip()), str(error))
-            raise GradebookError(f"nbgrader could not take this submission ({last.strip().splitlines()[-1]}).") from error
+            raise GradebookError(
+                f"nbgrader could not take this submission ({last.strip().splitlines()[-1]})."
+            ) from error
 
 
-def reviewed_cells(course: Course, earlier: Path, student: str, release: Release, notebook: Any) -> frozenset[str]:
+def reviewed_cells(
+    course: Course, earlier: Path, student: str, release: Release, notebook: Any
+) -> frozenset[str]:
     """The grade_ids that a person has graded and whose answer is still the same as in the notebook
     autograded ``earlier`` (a path that need not exist): nbgrader would ask for a second look at each
     of them after every run."""
@@ -168,7 +183,9 @@ def reviewed_cells(course: Course, earlier: Path, student: str, release: Release
             grades = gradebook.find_submission_notebook(release.lab, release.lab, student).grades
         except MissingEntry:
             return frozenset()
-        done = {grade.name for grade in grades if grade.manual_score is not None and not grade.needs_manual_grade}
+        done = {
+            grade.name for grade in grades if grade.manual_score is not None and not grade.needs_manual_grade
+        }
     try:
         old = _texts(json.loads(earlier.read_text(encoding="utf-8"))["cells"])
     except (ValueError, KeyError, OSError):
@@ -176,7 +193,8 @@ def reviewed_cells(course: Course, earlier: Path, student: str, release: Release
     new = _texts(notebook.cells)
     code_kept = old["code"] == new["code"]
     return frozenset(
-        name for name in done
+        name
+        for name in done
         if (old["answers"].get(name) == new["answers"].get(name) if name in release.written else code_kept)
     )
 
@@ -199,123 +217,6 @@ def valid_timestamp(text: str) -> bool:
     except (ValueError, OverflowError, TypeError, AttributeError):
         return False
     return True
-
-
-@contextlib.contextmanager
-def nbgrader_environment(engines: Engines | None = None) -> Iterator[None]:
-    """What nbgrader needs around its calls. It runs ``alembic`` from PATH when it makes a gradebook, so
-    this environment's programs come first: without them a half-made gradebook would remain. Its use
-    of SQLAlchemy warns about the order of its own steps, which no reader can act on. And it makes a new
-    SQLAlchemy engine about fifteen times per submission, each of which prepares every statement anew:
-    here they share one per database, which halves the time of a submission."""
-    import nbgrader.api
-    from sqlalchemy.exc import SAWarning
-
-    old = os.environ.get("PATH", "")
-    path = os.pathsep.join(part for part in (sysconfig.get_path("scripts"), old) if part)
-    if shutil.which("alembic", path=path) is None:
-        raise GradebookError("The program alembic is missing, and nbgrader needs it to make a gradebook: install the course's packages again.")
-    make_engine = nbgrader.api.create_engine
-    os.environ["PATH"] = path
-    nbgrader.api.create_engine = engines.get if engines is not None else make_engine
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SAWarning)
-            yield
-    finally:
-        os.environ["PATH"] = old
-        nbgrader.api.create_engine = make_engine
-
-
-class Engines:
-    """One SQLAlchemy engine per database URL."""
-
-    def __init__(self) -> None:
-        self._made: dict[str, Any] = {}
-
-    def get(self, db_url: str, **options: Any) -> Any:
-        """The engine for ``db_url``, made on first use."""
-        from sqlalchemy import create_engine
-
-        if db_url not in self._made:
-            self._made[db_url] = create_engine(db_url, **options)
-        return self._made[db_url]
-
-
-class SqliteFile:
-    """A gradebook file that is worked on as a copy and replaced in one transaction."""
-
-    def __init__(self, final: Path, copy: Path) -> None:
-        self.final, self.copy = final, copy
-        self._version: int | None = None
-        self._watch: sqlite3.Connection | None = None
-
-    def check_out(self) -> None:
-        """Copy the gradebook, if there is one. Raises GradebookError when it is not one."""
-        if not self.final.exists():
-            return
-        try:
-            self._watch = sqlite3.connect(self.final, timeout=LOCK_WAIT)
-            self._version = self._data_version()
-            with contextlib.closing(sqlite3.connect(self.copy)) as copy:
-                self._watch.backup(copy)
-        except sqlite3.Error as error:
-            raise GradebookError(f"The gradebook {self.final} cannot be read ({error}).") from error
-
-    def check_in(self) -> None:
-        """Put the copy in place. Readers see the old gradebook or the new one, never half of it.
-        Raises GradebookError when somebody else changed the gradebook meanwhile, or holds it."""
-        if self._watch is None:
-            self.final.parent.mkdir(parents=True, exist_ok=True)
-            os.replace(self.copy, self.final)
-            return
-        if self._data_version() != self._version:
-            raise GradebookError(
-                f"Somebody changed the gradebook {self.final} while this run was grading; "
-                "nothing was overwritten. Run the same command again."
-            )
-        try:
-            with contextlib.closing(sqlite3.connect(self.copy)) as copy:
-                copy.backup(self._watch)
-        except sqlite3.Error as error:
-            raise GradebookError(f"The gradebook {self.final} could not be written ({error}); it is as it was.") from error
-
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._watch is not None:
-            self._watch.close()
-            self._watch = None
-
-    def _data_version(self) -> int:
-        return self._watch.execute("PRAGMA data_version").fetchone()[0]
-
-
-def sqlite_path(db_url: str) -> Path | None:
-    """The file of a sqlite URL, None for another kind of database. Raises GradebookError."""
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        url = make_url(db_url)
-    except ArgumentError as error:
-        raise GradebookError(f"--db takes a database URL such as sqlite:///gradebook.db; {db_url} is none.") from error
-    if url.get_backend_name() != "sqlite":
-        return None
-    if not url.database or url.database == ":memory:":
-        raise GradebookError("A gradebook in memory would be lost: give a file, as in --db sqlite:///gradebook.db.")
-    return Path(url.database).resolve()
-
-
-class _Log(logging.Logger):
-    """Keeps nbgrader's messages instead of printing them."""
-
-    def __init__(self) -> None:
-        super().__init__("autograder.classroom", logging.ERROR)
-        self.messages: list[str] = []
-        self.propagate = False
-
-    def handle(self, record: logging.LogRecord) -> None:
-        self.messages.append(record.getMessage())
 
 
 def _write_notebook(notebook: Any, path: Path) -> None:

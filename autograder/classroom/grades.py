@@ -71,9 +71,11 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[dict[str, str]]]:
             header = tuple(reader.fieldnames or ())
     except (OSError, ValueError, csv.Error) as error:
         raise ClassroomError(f"{path} cannot be read ({error}): move it away and grade again.") from error
-    if header[: len(FIRST)] != FIRST or header[-len(LAST):] != LAST or any(None in line for line in lines):
-        raise ClassroomError(f"{path} was not written by autograder grade: move it away, or grade into another folder.")
-    return header[len(FIRST): -len(LAST)], lines
+    if header[: len(FIRST)] != FIRST or header[-len(LAST) :] != LAST or any(None in line for line in lines):
+        raise ClassroomError(
+            f"{path} was not written by autograder grade: move it away, or grade into another folder."
+        )
+    return header[len(FIRST) : -len(LAST)], lines
 
 
 def write_grades(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
@@ -83,7 +85,7 @@ def write_grades(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> Non
     kept = [line for line in old if line["lab"] not in labs]
     used = [column for column in old_columns if any(line[column] for line in kept)]
     merged = tuple(dict.fromkeys([*columns, *used]))
-    write_atomically(path, to_csv(rows, sorted(merged, key=_lab_of_column) , kept))
+    write_atomically(path, to_csv(rows, sorted(merged, key=_lab_of_column), kept))
 
 
 def _lab_of_column(column: str) -> str:
@@ -109,8 +111,13 @@ def table(rows: Sequence[Row], width: int = 120) -> str:
     """The rows as aligned text, no line longer than ``width``."""
     head = ("student", "lab", "status", "score", "named bugs, notes")
     body = [
-        (plain(row.student), plain(row.lab), row.status,
-         f"{number(row.score) or '-'}/{number(row.max_score)}", plain("; ".join(row.bugs) or " ".join(row.notes[:1])))
+        (
+            plain(row.student),
+            plain(row.lab),
+            row.status,
+            f"{number(row.score) or '-'}/{number(row.max_score)}",
+            plain("; ".join(row.bugs) or " ".join(row.notes[:1])),
+        )
         for row in rows
     ]
     widths = [max(len(line[at]) for line in [head, *body]) for at in range(4)]
@@ -125,7 +132,9 @@ def table(rows: Sequence[Row], width: int = 120) -> str:
 
 def plain(text: str) -> str:
     """``text`` without anything that a terminal would obey."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(text.split()))
+    return "".join(
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in " ".join(text.split())
+    )
 
 
 def _cut(text: str, size: int) -> str:

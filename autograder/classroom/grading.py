@@ -12,13 +12,14 @@ from autograder.classroom import grades, verdicts
 from autograder.classroom.collect import Submission, collect
 from autograder.classroom.errors import GradebookError, NothingToGrade
 from autograder.classroom.files import remove_folder, replace_folder
-from autograder.classroom.gradebook import Course, SqliteFile, reviewed_cells, sqlite_path, valid_timestamp
+from autograder.classroom.gradebook import Course, reviewed_cells, valid_timestamp
 from autograder.classroom.grades import Row
 from autograder.classroom.judge_class import Work, judge_class
 from autograder.classroom.normalise import normalise, untouched
 from autograder.classroom.progress import Progress
 from autograder.classroom.reading import read_notebook
 from autograder.classroom.release import Release, find_release, load_release
+from autograder.classroom.store import SqliteFile, sqlite_path
 from autograder.classroom.verdicts import Verdict
 
 GRADES_FILE = "grades.csv"
@@ -81,7 +82,8 @@ def grade(
     prepared, ignored = _prepare(releases, submitted)
     work = [
         Work((item.submission.student, item.release.lab), item.release, item.notebook)
-        for item in prepared if item.problem is None and not item.submission.missing
+        for item in prepared
+        if item.problem is None and not item.submission.missing
     ]
     judged = dict(judge_class(work, seed, jobs=jobs, stream=stream, **judging))
     for item in prepared:
@@ -141,8 +143,14 @@ def _with_notice(item: Prepared) -> Any:
     return item.notebook
 
 
-def _write(releases: Sequence[Release], prepared: Sequence[Prepared], judged: dict[tuple[str, str], tuple[Verdict, ...]],
-           out: Path, db_url: str | None, stream: Any) -> tuple[list[Row], str]:
+def _write(
+    releases: Sequence[Release],
+    prepared: Sequence[Prepared],
+    judged: dict[tuple[str, str], tuple[Verdict, ...]],
+    out: Path,
+    db_url: str | None,
+    stream: Any,
+) -> tuple[list[Row], str]:
     """Fill a course aside, then put it in place: folders, gradebook, grades.csv."""
     out.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".grading-", dir=out))
@@ -167,8 +175,14 @@ def _write(releases: Sequence[Release], prepared: Sequence[Prepared], judged: di
         remove_folder(staging)
 
 
-def _rows(course: Course, releases: Sequence[Release], prepared: Sequence[Prepared],
-          judged: dict[tuple[str, str], tuple[Verdict, ...]], out: Path, stream: Any) -> list[Row]:
+def _rows(
+    course: Course,
+    releases: Sequence[Release],
+    prepared: Sequence[Prepared],
+    judged: dict[tuple[str, str], tuple[Verdict, ...]],
+    out: Path,
+    stream: Any,
+) -> list[Row]:
     rows = []
     with Progress("Writing", len(prepared), "submissions", stream) as progress:
         for item in prepared:
@@ -187,16 +201,25 @@ def _row(course: Course, item: Prepared, mine: tuple[Verdict, ...], out: Path) -
         course.add_student(student)
         return _missing(student, release)
     by_id = {verdict.grade_id: verdict for verdict in mine}
-    unread = tuple(release.written) if item.problem else ()
     earlier = out / "autograded" / student / release.lab / f"{release.lab}.ipynb"
     try:
         notebook = _with_notice(item)
         reviewed = reviewed_cells(course, earlier, student, release, notebook)
-        course.autograde(student, release, notebook, item.submission.timestamp, by_id, unread, reviewed)
+        course.autograde(
+            student,
+            release,
+            notebook,
+            item.submission.timestamp,
+            by_id,
+            unread=item.problem is not None,
+            reviewed=reviewed,
+        )
         course.feedback(student, release.lab)
         marks = course.marks(student, release.lab)
     except GradebookError as error:
-        return Row(student, release.lab, grades.UNJUDGED, None, release.max_score, notes=(str(error), *item.repairs))
+        return Row(
+            student, release.lab, grades.UNJUDGED, None, release.max_score, notes=(str(error), *item.repairs)
+        )
     points = {cell.check_id: marks.points.get(cell.grade_id) for cell in release.checks}
     points |= {grade_id: marks.points.get(grade_id) for grade_id in release.written}
     unjudged = [cell for cell in release.checks if marks.points.get(cell.grade_id) is None]
@@ -208,7 +231,16 @@ def _row(course: Course, item: Prepared, mine: tuple[Verdict, ...], out: Path) -
     else:
         status = grades.REPAIRED if item.repairs else grades.GRADED
     score = None if all(value is None for value in points.values()) else marks.score
-    return Row(student, release.lab, status, score, marks.max_score, points, bugs, (*_reasons(item, mine), *item.repairs))
+    return Row(
+        student,
+        release.lab,
+        status,
+        score,
+        marks.max_score,
+        points,
+        bugs,
+        (*_reasons(item, mine), *item.repairs),
+    )
 
 
 def _reasons(item: Prepared, mine: tuple[Verdict, ...]) -> tuple[str, ...]:
@@ -217,10 +249,13 @@ def _reasons(item: Prepared, mine: tuple[Verdict, ...]) -> tuple[str, ...]:
     if item.problem:
         return (item.problem,)
     named = {verdict.exercise for verdict in mine if verdict.bugs}
-    return tuple(dict.fromkeys(
-        f"{verdict.exercise}: {verdict.reason}" for verdict in mine
-        if verdict.reason and (verdict.points is None or verdict.exercise not in named)
-    ))
+    return tuple(
+        dict.fromkeys(
+            f"{verdict.exercise}: {verdict.reason}"
+            for verdict in mine
+            if verdict.reason and (verdict.points is None or verdict.exercise not in named)
+        )
+    )
 
 
 def _missing(student: str, release: Release) -> Row:

@@ -46,21 +46,30 @@ class HoldForPerson(NbGraderPreprocessor):
 
     ``unjudged``: grade_ids without a mark; they wait for a person. ``reviewed``: grade_ids whose
     answer a person has already graded and that has not changed since; they need no second look.
+    ``unread``: grade_ids of solutions that could not be read, on which "No response" would be wrong.
     """
 
     unjudged = AnyTrait(frozenset())
     reviewed = AnyTrait(frozenset())
+    unread = AnyTrait(frozenset())
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         where = resources["nbgrader"]
         with Gradebook(where["db_url"]) as gradebook:
             for grade_id in sorted(self.unjudged | self.reviewed):
-                grade = gradebook.find_grade(grade_id, where["notebook"], where["assignment"], where["student"])
+                grade = gradebook.find_grade(
+                    grade_id, where["notebook"], where["assignment"], where["student"]
+                )
                 if grade_id in self.unjudged:
                     grade.auto_score = None
                     grade.needs_manual_grade = grade.manual_score is None
                 if grade_id in self.reviewed:
                     grade.needs_manual_grade = False
+            for grade_id in sorted(self.unread):
+                comment = gradebook.find_comment(
+                    grade_id, where["notebook"], where["assignment"], where["student"]
+                )
+                comment.auto_comment = None
             gradebook.db.commit()
         return nb, resources
 
@@ -72,6 +81,7 @@ class InjectingAutograde(Autograde):
     verdicts = AnyTrait({})
     unjudged = AnyTrait(frozenset())
     reviewed = AnyTrait(frozenset())
+    unread = AnyTrait(frozenset())
 
     def init_notebooks(self) -> None:
         folder: Path = self.folder
@@ -87,7 +97,7 @@ class InjectingAutograde(Autograde):
             ClearMetadataPreprocessor,
             LimitOutput,
             SaveAutoGrades,
-            HoldForPerson(unjudged=self.unjudged, reviewed=self.reviewed),
+            HoldForPerson(unjudged=self.unjudged, reviewed=self.reviewed, unread=self.unread),
             AssignLatePenalties,
         ]
         super()._init_preprocessors()

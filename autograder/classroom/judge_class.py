@@ -113,13 +113,23 @@ def _task(cell: CheckCell, source: Any, seed: int) -> _Task:
     return _Task(cell, source, None, (source.digest, source.lines, source.labels, cell.check_id, seed))
 
 
-def _run(waiting: dict[Key, _Task], seed: int, judge: Judge, jobs: int, cache: MutableMapping[Key, Report], stream: Any) -> None:
+def _run(
+    waiting: dict[Key, _Task],
+    seed: int,
+    judge: Judge,
+    jobs: int,
+    cache: MutableMapping[Key, Report],
+    stream: Any,
+) -> None:
     """Judge what is not known yet, at most ``jobs`` at a time."""
 
     def one(task: _Task) -> Report:
         return judge(task.source, task.cell.check_id, seed)
 
-    with Progress("Judging", len(waiting), "checks", stream) as progress, ThreadPoolExecutor(max(jobs, 1)) as pool:
+    with (
+        Progress("Judging", len(waiting), "checks", stream) as progress,
+        ThreadPoolExecutor(max(jobs, 1)) as pool,
+    ):
         running = {}
         try:
             for key, task in waiting.items():

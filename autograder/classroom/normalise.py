@@ -49,7 +49,8 @@ def normalise(release: Release, cells: Sequence[Cell]) -> Normalised:
     if not matching.found_any():
         return Normalised(
             untouched(release),
-            problem=f"None of the cells of {release.lab} was found in the file: is it the notebook of another lab?",
+            problem=f"None of the cells of {release.lab} was found in the file: "
+            "is it the notebook of another lab?",
         )
     return Normalised(matching.assemble(), tuple(matching.repairs))
 
@@ -84,11 +85,15 @@ class _Matching:
             chosen = self._choose(at, copies)
             self._take(at, chosen)
             if self.cells[chosen].cell_type != cell.cell_type:
-                self.repairs.append(f"Cell {grade_id} had become a {self.cells[chosen].cell_type} cell; "
-                                    f"it was read as {cell.cell_type}.")
+                self.repairs.append(
+                    f"Cell {grade_id} had become a {self.cells[chosen].cell_type} cell; "
+                    f"it was read as {cell.cell_type}."
+                )
             if len(copies) > 1:
                 self._set_aside(at, chosen, copies)
-                self.repairs.append(f"Cell {grade_id} appears {len(copies)} times; the last one that answers it counts.")
+                self.repairs.append(
+                    f"Cell {grade_id} appears {len(copies)} times; the last one that answers it counts."
+                )
 
     def by_cell_id(self) -> None:
         known = {own.id: index for index, own in enumerate(self.cells) if own.id}
@@ -98,12 +103,18 @@ class _Matching:
                 continue
             self._take(at, index)
             if self._is_solution(at):
-                self.repairs.append(f"Cell {self._name(at)} had lost its nbgrader data; it was recognised by its cell id.")
+                self.repairs.append(
+                    f"Cell {self._name(at)} had lost its nbgrader data; it was recognised by its cell id."
+                )
 
     def by_text(self) -> None:
         for at, cell in self._open():
             for index, own in enumerate(self.cells):
-                if self._free(index) and own.cell_type == cell.cell_type and own.source.strip() == cell.source.strip():
+                if (
+                    self._free(index)
+                    and own.cell_type == cell.cell_type
+                    and own.source.strip() == cell.source.strip()
+                ):
                     self.match[at] = index
                     break
 
@@ -112,28 +123,38 @@ class _Matching:
             names = defined_names(cell.source)
             names = names & self._wanted or names
             found = [
-                index for index, own in enumerate(self.cells)
+                index
+                for index, own in enumerate(self.cells)
                 if self._free(index) and own.cell_type == "code" and names & defined_names(own.source)
             ]
             if cell.cell_type == "code" and found:
                 self._take(at, found[-1])
-                self.repairs.append(f"Cell {self._name(at)} had lost its nbgrader data; it was recognised by the name "
-                                    f"{min(names & defined_names(self.cells[found[-1]].source))}.")
+                self.repairs.append(
+                    f"Cell {self._name(at)} had lost its nbgrader data; it was recognised by the name "
+                    f"{min(names & defined_names(self.cells[found[-1]].source))}."
+                )
 
     def by_place(self) -> None:
         for at, cell in self._open(solutions=True):
             before = max((self.match[other] for other in self.match if other < at), default=-1)
             after = min((self.match[other] for other in self.match if other > at), default=len(self.cells))
             found = [
-                index for index in range(before + 1, after)
-                if self._free(index) and self.cells[index].cell_type == cell.cell_type and self.cells[index].source.strip()
+                index
+                for index in range(before + 1, after)
+                if self._free(index)
+                and self.cells[index].cell_type == cell.cell_type
+                and self.cells[index].source.strip()
             ]
             # One text in the right place is the answer; before any other cell was found, place means nothing.
             if found and self.match:
                 self._take(at, found[0])
-                self.repairs.append(f"Cell {self._name(at)} had lost its nbgrader data; it was recognised by its place.")
+                self.repairs.append(
+                    f"Cell {self._name(at)} had lost its nbgrader data; it was recognised by its place."
+                )
             else:
-                self.repairs.append(f"Cell {self._name(at)} is missing from the file; it counts as not answered.")
+                self.repairs.append(
+                    f"Cell {self._name(at)} is missing from the file; it counts as not answered."
+                )
 
     # -- the result ----------------------------------------------------------------------------
 
@@ -152,7 +173,9 @@ class _Matching:
             if index in place:
                 anchor = place[index]
             elif index not in self.dropped and own.source.strip():
-                make = {"code": v4.new_code_cell, "markdown": v4.new_markdown_cell, "raw": v4.new_raw_cell}[own.cell_type]
+                make = {"code": v4.new_code_cell, "markdown": v4.new_markdown_cell, "raw": v4.new_raw_cell}[
+                    own.cell_type
+                ]
                 count += 1
                 extras.setdefault(anchor, []).append(make(own.source, id=f"extra-{count}"))
         notebook = untouched(self.release)
@@ -198,7 +221,9 @@ class _Matching:
     def _set_aside(self, at: int, chosen: int, copies: list[int]) -> None:
         """Copies that are the bare stub, or the chosen text again, would only undo the answer."""
         known = {self.released[at].source.strip(), self.cells[chosen].source.strip()}
-        self.dropped.update(index for index in copies if index != chosen and self.cells[index].source.strip() in known)
+        self.dropped.update(
+            index for index in copies if index != chosen and self.cells[index].source.strip() in known
+        )
 
 
 _DEFINITION = re.compile(r"^(?:async\s+)?(?:def|class)\s+(\w+)|^(\w+)\s*=[^=]", re.MULTILINE)

@@ -18,8 +18,14 @@ class Progress:
     most every few seconds and one at the end, so that a log stays short.
     """
 
-    def __init__(self, label: str, total: int, unit: str = "", stream: TextIO | None = None,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        label: str,
+        total: int,
+        unit: str = "",
+        stream: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.label, self.total, self.unit = label, total, unit
         self.stream = sys.stderr if stream is None else stream
         self.clock = clock
@@ -80,7 +86,7 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """"4 s", "2 min 05 s" or "1 h 02 min"."""
+    """ "4 s", "2 min 05 s" or "1 h 02 min"."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -40,8 +40,10 @@ def read_notebook(path: Path) -> Reading:
     try:
         size = path.stat().st_size
         if size > LARGEST_FILE:
-            return Reading(problem=f"The file is {size / 1e6:.0f} MB; more than {LARGEST_FILE // 1_000_000} MB is not read. "
-                           "Clear its outputs and hand it in again.")
+            return Reading(
+                problem=f"The file is {size / 1e6:.0f} MB; more than {LARGEST_FILE // 1_000_000} MB is "
+                "not read. Clear its outputs and hand it in again."
+            )
         data = path.read_bytes()
     except OSError as error:
         return Reading(problem=f"The file cannot be opened ({error.strerror or error}).")
@@ -58,7 +60,10 @@ def parse_notebook(data: bytes) -> Reading:
     except json.JSONDecodeError as error:
         return Reading(problem=_not_json(text, error))
     except (RecursionError, ValueError):
-        return Reading(problem="The file is not a notebook: its JSON is nested too deeply or holds a number that is too long.")
+        return Reading(
+            problem="The file is not a notebook: its JSON is nested too deeply or holds a number that is "
+            "too long."
+        )
     if not isinstance(content, dict):
         return Reading(problem="The file is JSON but not a notebook: it has no cells.")
     if "worksheets" in content or _major(content) < 4:
@@ -77,12 +82,14 @@ def parse_notebook(data: bytes) -> Reading:
         if cell is None:
             dropped += 1
         elif len(cell.source) > LARGEST_CELL:
-            return Reading(problem=f"Cell {len(cells) + 1} holds {len(cell.source):,} characters; "
-                           f"more than {LARGEST_CELL:,} are not read.")
+            return Reading(
+                problem=f"Cell {len(cells) + 1} holds {len(cell.source):,} characters; "
+                f"more than {LARGEST_CELL:,} are not read."
+            )
         else:
             cells.append(cell)
     if dropped:
-        notes.append(f"{dropped} broken cell{'s' if dropped > 1 else ''} could not be read and {'were' if dropped > 1 else 'was'} left out.")
+        notes.append(f"Broken cells that could not be read and were left out: {dropped}.")
     if not cells:
         return Reading(problem="The notebook has no cells.")
     return Reading(tuple(cells), tuple(notes))
@@ -124,7 +131,10 @@ def _upgrade(content: dict[str, Any]) -> tuple[dict[str, Any] | None, str]:
         old = nbformat.reads(json.dumps(content), as_version=nbformat.NO_CONVERT)
         return nbformat.convert(old, 4), f"The notebook was in the old format {version}; it was converted."
     except Exception:  # whatever nbformat makes of a damaged old notebook
-        return None, "The notebook is in an old format and cannot be converted; save it again with JupyterLab."
+        return (
+            None,
+            "The notebook is in an old format and cannot be converted; save it again with JupyterLab.",
+        )
     finally:
         log.setLevel(level)
 

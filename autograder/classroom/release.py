@@ -79,7 +79,9 @@ def load_release(lab: str, path: Path, exercise: Callable[[str], Any] | None = N
     try:
         notebook = nbformat.read(path, as_version=4)
     except Exception as error:  # nbformat raises many kinds; the instructor needs one sentence
-        raise BadRelease(f"The released notebook {path} cannot be read ({type(error).__name__}): build it again.") from error
+        raise BadRelease(
+            f"The released notebook {path} cannot be read ({type(error).__name__}): build it again."
+        ) from error
     checks, written, solutions, seen = [], {}, [], set()
     for cell in notebook.cells:
         data = nbgrader_data(cell)
@@ -102,11 +104,13 @@ def load_release(lab: str, path: Path, exercise: Callable[[str], Any] | None = N
     return Release(lab, path, notebook, tuple(checks), written, tuple(solutions))
 
 
-def _check_cell(source: str, grade_id: str, points: float, path: Path, exercise: Callable[[str], Any]) -> CheckCell:
+def _check_cell(
+    source: str, grade_id: str, points: float, path: Path, exercise: Callable[[str], Any]
+) -> CheckCell:
     call = _check_call(source)
     if call is None:
         raise BadRelease(
-            f"Cell {grade_id} of {path} is graded but is not one check(\"...\", name) call: "
+            f'Cell {grade_id} of {path} is graded but is not one check("...", name) call: '
             "only such cells can be judged without running the student's code."
         )
     check_id, name = call
@@ -114,7 +118,9 @@ def _check_cell(source: str, grade_id: str, points: float, path: Path, exercise:
         found = exercise(check_id.rpartition(".")[0])
         expected = float(found.check(check_id.rpartition(".")[2]).points)
     except (KeyError, ValueError, LookupError) as error:
-        raise BadRelease(f"Cell {grade_id} of {path} asks for the check {check_id}, which this version does not have.") from error
+        raise BadRelease(
+            f"Cell {grade_id} of {path} asks for the check {check_id}, which this version does not have."
+        ) from error
     if expected != points:
         raise BadRelease(
             f"Cell {grade_id} of {path} is worth {points:g} points, but {check_id} gives {expected:g}: "

@@ -47,8 +47,13 @@ def from_report(cell: CheckCell, report: Report) -> Verdict:
         for bug in ([check.bug] if check.bug else []) + list(check.bugs):
             bugs[bug["title"]] = None
     return Verdict(
-        cell.grade_id, cell.check_id, points, cell.points,
-        text=render.words(report), html=render.html(report), bugs=tuple(bugs),
+        cell.grade_id,
+        cell.check_id,
+        points,
+        cell.points,
+        text=render.words(report),
+        html=render.html(report),
+        bugs=tuple(bugs),
         reason="" if points >= cell.points else report.message,
     )
 
@@ -63,16 +68,25 @@ def refused(cell: CheckCell, refusal: SourceRefused) -> Verdict:
     sentence = str(refusal).rstrip(".") + "."
     report = all_fail(*parse(cell.check_id), "notebook", sentence)
     return Verdict(
-        cell.grade_id, cell.check_id, 0.0, cell.points,
-        text=render.words(report), html=render.html(report), reason="" if refusal.untouched else sentence,
+        cell.grade_id,
+        cell.check_id,
+        0.0,
+        cell.points,
+        text=render.words(report),
+        html=render.html(report),
+        reason="" if refusal.untouched else sentence,
     )
 
 
 def could_not(cell: CheckCell, sentence: str) -> Verdict:
     """No mark can be given by the machine; a person decides."""
     return Verdict(
-        cell.grade_id, cell.check_id, None, cell.points,
-        text=f"This check could not be judged: {sentence} Your instructor will look at it.", reason=sentence,
+        cell.grade_id,
+        cell.check_id,
+        None,
+        cell.points,
+        text=f"This check could not be judged: {sentence} Your instructor will look at it.",
+        reason=sentence,
     )
 
 

@@ -51,8 +51,9 @@ def loud_first(rng: Generator, rows: int, n: int, tile: int, by: float = 200.0) 
 
 
 def ramp(rng: Generator, rows: int, n: int, tile: int) -> np.ndarray:
-    """0, 1, … n-1, plus a quarter step or two that differs by row: the maximum moves at every element."""
-    start = rng.integers(-8, 9, size=(rows, 1)) * 0.25
+    """s, s+1, … s+n-1 with another s in each row, a multiple of 1/4 below 100: the maximum moves at
+    every element."""
+    start = rng.integers(0, 400, size=(rows, 1)) * 0.25
     return (np.arange(n) + start).astype(np.float32)
 
 
@@ -86,8 +87,8 @@ def one_finite(rng: Generator, rows: int, n: int, tile: int) -> np.ndarray:
 
 
 def constant(rng: Generator, rows: int, n: int, tile: int) -> np.ndarray:
-    """One value in the whole row, a positive multiple of 1/4 below 4, another in each row."""
-    return np.repeat(rng.integers(1, 16, size=(rows, 1)) * 0.25, n, axis=1).astype(np.float32)
+    """One value in the whole row, a positive multiple of 1/4 up to 100, another in each row."""
+    return np.repeat(rng.integers(1, 401, size=(rows, 1)) * 0.25, n, axis=1).astype(np.float32)
 
 
 def one_nan(rng: Generator, rows: int, n: int, tile: int) -> np.ndarray:

@@ -15,7 +15,7 @@ from autograder.simulator.findings import FindingList, describe_access, who
 from autograder.simulator.memory import DeviceArray, Memory, block_size_problem, poison
 from autograder.simulator.sites import ADDRESS_BITS, LOOP_STEP, MAX_SITES, SHARED_BASE, Site
 from autograder.simulator.template import Template, template
-from autograder.simulator.thread import Thread
+from autograder.simulator.thread import WATCHED_KINDS, Thread
 from autograder.simulator.trace import Place
 
 SHARED_LIMIT = 48 * 1024
@@ -48,7 +48,7 @@ class Machine:
         self._functions: dict[FunctionType, tuple[Template, FunctionType]] = {}
         self._labels: dict[tuple[int, str], FunctionType] = {}
         self._owners: list[FunctionType] = []
-        self._shared: dict[tuple[CodeType, int], DeviceArray] = {}
+        self._shared: dict[tuple[CodeType, int], DeviceArray | np.ndarray] = {}
         self._shared_top = 0
         self.dynamic_shared = dynamic_shared
         self._dynamic: dict[np.dtype, DeviceArray] = {}
@@ -192,6 +192,9 @@ class Machine:
         if found is not None:
             return found
         dims, kind = self.shape_of(shape, "shared"), self.dtype_of(dtype)
+        if kind.kind not in WATCHED_KINDS:
+            made = self._shared[key] = np.zeros(dims, kind)
+            return made
         if dims == (0,):
             return self._dynamic_array(kind, code)
         count = int(np.prod(dims, dtype=np.int64))
@@ -220,6 +223,9 @@ class Machine:
     def new_block(self) -> None:
         """Shared memory does not outlive a block: fill it with poison again."""
         for a in self._shared.values():
+            if isinstance(a, np.ndarray):
+                a[...] = np.zeros((), a.dtype)
+                continue
             a.data[:] = [poison(a.dtype)] * len(a.data)
         for a in self._dynamic.values():
             self._raw[:] = 0xFF

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from autograder.simulator.machine import Machine
 
 _LONG_RANGE = 1 << 16
+WATCHED_KINDS = "biufc"  # arrays of records are left to NumPy, unrecorded
 
 
 class Dim3:
@@ -130,12 +131,21 @@ class Thread:
 
     # arrays
     def shared_array(self, owner: CodeType, code: int, site: int, shape: Any, dtype: Any,
-                     alignment: int | None = None) -> DeviceArray:
+                     alignment: int | None = None) -> Any:
+        self._refuse_alignment(alignment)
         return self.machine.shared_array(self, owner, code, site, shape, dtype)
 
-    def local_array(self, code: int, shape: Any, dtype: Any, alignment: int | None = None) -> DeviceArray:
+    @staticmethod
+    def _refuse_alignment(alignment: int | None) -> None:
+        if alignment is not None:
+            raise KernelError("`alignment` of an array is not supported in cudasim, numba's simulator; leave it out")
+
+    def local_array(self, code: int, shape: Any, dtype: Any, alignment: int | None = None) -> Any:
+        self._refuse_alignment(alignment)
         machine = self.machine
         dims, kind = machine.shape_of(shape, "local"), machine.dtype_of(dtype)
+        if kind.kind not in WATCHED_KINDS:
+            return np.zeros(dims, kind)
         count = int(np.prod(dims, dtype=np.int64))
         start = (self.local_top + 15) // 16 * 16
         self.local_top = start + count * kind.itemsize

@@ -38,8 +38,10 @@ def run(out: Path, *, released: Path | None = None, jobs: int = 1, stream: Any =
     if problems:
         print(f"{len(problems)} of the marks are not as expected.")
     else:
-        print(f"All {len(result.rows)} submissions got what they should: right kernels full marks, the untouched notebook 0 in "
-              "every checked cell, wrong kernels lose exactly the checks that they must.")
+        print(
+            f"All {len(result.rows)} submissions got what they should: right kernels full marks, "
+            "the untouched notebook 0 in every checked cell, wrong kernels lose exactly the checks that they must."
+        )
     print(f"Grades:   {out / GRADED / 'grades.csv'}")
     print(f"Feedback: {out / GRADED / 'feedback'} (one page per student and lab)")
     return DIFFERENT if problems else AS_EXPECTED
@@ -62,7 +64,11 @@ def all_differences(students: tuple[Student, ...], releases: list[Release], resu
 
 def _make_room(out: Path) -> None:
     """Clear an earlier demo; anything else in the folder is left alone."""
-    if out.exists() and (not out.is_dir() or any(entry.name not in (HANDED_IN, GRADED) for entry in out.iterdir())):
-        raise ClassroomError(f"{out} holds something other than an earlier demo: give another folder with --out.")
+    if out.exists() and (
+        not out.is_dir() or any(entry.name not in (HANDED_IN, GRADED) for entry in out.iterdir())
+    ):
+        raise ClassroomError(
+            f"{out} holds something other than an earlier demo: give another folder with --out."
+        )
     for name in (HANDED_IN, GRADED):
         remove_folder(out / name)

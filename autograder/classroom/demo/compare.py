@@ -67,10 +67,14 @@ def _marks(student: Student, release: Release, row: Row) -> list[str]:
         problems.append(f"checks that lose points: expected {_names(lost)}, got {_names(got)}")
     for check_id in sorted(expected_zero(student, release)):
         if row.points.get(check_id) != 0.0:
-            problems.append(f"{check_id}: expected 0 of {full[check_id]:g}, got {grades.number(row.points.get(check_id))}")
+            problems.append(
+                f"{check_id}: expected 0 of {full[check_id]:g}, got {grades.number(row.points.get(check_id))}"
+            )
     unsaid = expected_bugs(student, release) - set(row.bugs)
     if unsaid:
-        problems.append(f"named bugs: expected {'; '.join(sorted(unsaid))}, got {'; '.join(row.bugs) or 'none'}")
+        problems.append(
+            f"named bugs: expected {'; '.join(sorted(unsaid))}, got {'; '.join(row.bugs) or 'none'}"
+        )
     right = not lost
     if right and row.bugs:
         problems.append(f"named bugs: expected none, got {'; '.join(row.bugs)}")

@@ -72,7 +72,14 @@ def _own_cell(notebook: Any, lab: str) -> tuple[str, bytes]:
     """What stands above the last kernel moves to a new cell before it, as people do with helpers."""
     at, cell = _last_solution(notebook)
     above, cell["source"] = _split_before_last(cell["source"])
-    own = {"cell_type": "code", "execution_count": None, "id": "own", "metadata": {}, "outputs": [], "source": above}
+    own = {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": "own",
+        "metadata": {},
+        "outputs": [],
+        "source": above,
+    }
     notebook["cells"].insert(at, own)
     return _plain(notebook, lab)
 
@@ -80,8 +87,11 @@ def _own_cell(notebook: Any, lab: str) -> tuple[str, bytes]:
 def _last_solution(notebook: Any) -> tuple[int, Any]:
     """Place and cell of the last kernel that a student wrote."""
     return [
-        (at, cell) for at, cell in enumerate(notebook["cells"])
-        if cell["cell_type"] == "code" and nbgrader_data(cell).get("solution") and "@cuda.jit" in cell["source"]
+        (at, cell)
+        for at, cell in enumerate(notebook["cells"])
+        if cell["cell_type"] == "code"
+        and nbgrader_data(cell).get("solution")
+        and "@cuda.jit" in cell["source"]
     ][-1]
 
 
@@ -90,13 +100,15 @@ def _split_before_last(text: str) -> tuple[str, str]:
     last = ast.parse(text).body[-1]
     first_line = min([last.lineno, *(item.lineno for item in getattr(last, "decorator_list", []))])
     lines = text.splitlines(keepends=True)
-    return "".join(lines[: first_line - 1]).rstrip(), "".join(lines[first_line - 1:])
+    return "".join(lines[: first_line - 1]).rstrip(), "".join(lines[first_line - 1 :])
 
 
 def _copied(notebook: Any, lab: str) -> tuple[str, bytes]:
     """The last solution cell is there twice with the same grade_id."""
     at, cell = _last_solution(notebook)
-    notebook["cells"].insert(at, {**copy.deepcopy(cell), "id": "twin", "source": "# first attempt, see below"})
+    notebook["cells"].insert(
+        at, {**copy.deepcopy(cell), "id": "twin", "source": "# first attempt, see below"}
+    )
     return _plain(notebook, lab)
 
 
@@ -118,7 +130,13 @@ def _cut_off(notebook: Any, lab: str) -> tuple[str, bytes]:
 
 
 DAMAGES: dict[str, Callable[[Any, str], tuple[str, bytes]]] = {
-    "none": _plain, "bom": _bom, "renamed": _renamed, "own_cell": _own_cell, "copied": _copied, "stripped": _stripped,
-    "not_a_notebook": _not_a_notebook, "cut_off": _cut_off,
+    "none": _plain,
+    "bom": _bom,
+    "renamed": _renamed,
+    "own_cell": _own_cell,
+    "copied": _copied,
+    "stripped": _stripped,
+    "not_a_notebook": _not_a_notebook,
+    "cut_off": _cut_off,
 }
 LOST_ENTIRELY = frozenset({"not_a_notebook", "cut_off"})

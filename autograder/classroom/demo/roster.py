@@ -70,7 +70,7 @@ def _wrong(**bugs: str) -> dict[str, Answer]:
     return {(by_question | ids)[name]: wrong((by_question | ids)[name], bug) for name, bug in bugs.items()}
 
 
-ENDLESS = '''import numba
+ENDLESS = """import numba
 from numba import cuda
 
 
@@ -83,9 +83,9 @@ def row_sum(X, out):
         total += X[row, col]
     if cuda.threadIdx.x == 0:
         out[row] = total
-'''
+"""
 
-IMPORTS = '''import os
+IMPORTS = """import os
 import math
 import numba
 from numba import cuda
@@ -97,9 +97,9 @@ def safe_softmax(X, Y):
     row = cuda.blockIdx.x
     for col in range(cuda.threadIdx.x, X.shape[1], cuda.blockDim.x):
         Y[row, col] = math.exp(X[row, col])
-'''
+"""
 
-HOST_LIBRARY = '''import numpy as np
+HOST_LIBRARY = """import numpy as np
 from numba import cuda
 
 
@@ -108,70 +108,167 @@ def online_softmax_tiled(X, Y):
     row = cuda.blockIdx.x
     m = np.max(X[row])
     Y[row] = np.exp(X[row] - m) / np.sum(np.exp(X[row] - m))
-'''
+"""
 
 SCRIPT = "Because <script>alert('marks')</script> the row has to be read before it can be scaled."
 
 
 def roster() -> tuple[Student, ...]:
     """The class, in the order of its names."""
-    return tuple(sorted((*_right(), *_common(), *_traffic_and_safety(), *_odd()), key=lambda student: student.id))
+    return tuple(
+        sorted((*_right(), *_common(), *_traffic_and_safety(), *_odd()), key=lambda student: student.id)
+    )
 
 
 def _right() -> tuple[Student, ...]:
     return (
         Student("ada", "right, in the first style", style=0),
-        Student("bruno", "right, in another style, helpers in a cell of their own", style=1, damage={
-            "lab1_three_pass": "own_cell", "lab2_online_softmax": "own_cell"}),
+        Student(
+            "bruno",
+            "right, in another style, helpers in a cell of their own",
+            style=1,
+            damage={"lab1_three_pass": "own_cell", "lab2_online_softmax": "own_cell"},
+        ),
         Student("chloe", "right, in a third style", style=2),
-        Student("dmitri", "right; the file has a byte order mark, or another name", style=1, damage={
-            "lab1_three_pass": "bom", "lab2_online_softmax": "renamed"}),
+        Student(
+            "dmitri",
+            "right; the file has a byte order mark, or another name",
+            style=1,
+            damage={"lab1_three_pass": "bom", "lab2_online_softmax": "renamed"},
+        ),
     )
 
 
 def _common() -> tuple[Student, ...]:
     return (
-        Student("emeka", "0 as the padding of a maximum", _wrong(
-            row_max="zero_padding", safe_softmax="zero_padding", online_softmax_tiled="zero_padding")),
-        Student("fatima", "no maximum at all", _wrong(safe_softmax="no_maximum", online_softmax_rows="no_maximum"), style=1),
-        Student("gita", "never rescales", _wrong(
-            predict_bytes="one_transfer_missing", online_softmax_rows="d_not_rescaled", online_softmax_tiled="d_not_rescaled")),
-        Student("hans", "rescales after adding", _wrong(
-            row_sum="tail_dropped", online_softmax_rows="rescaled_after_adding", online_softmax_tiled="rescaled_after_adding")),
-        Student("ines", "first tile's maximum for all", _wrong(
-            safe_softmax="first_tile_maximum", online_softmax_tiled="first_tile_maximum"), style=1),
-        Student("jamal", "a maximum that starts at 0, or is not stored", _wrong(
-            row_max="starts_at_zero", safe_softmax="starts_at_zero", online_softmax_tiled="maximum_not_stored")),
-        Student("kaito", "a finite stand-in for -inf; -inf - -inf", _wrong(
-            safe_softmax="finite_stand_in", online_softmax_rows="inf_minus_inf", online_softmax_tiled="inf_minus_inf")),
-        Student("lea", "adds the lanes' d although each lane has its own m", _wrong(
-            safe_softmax="own_maximum", online_softmax_tiled="lanes_d_added"), style=1),
+        Student(
+            "emeka",
+            "0 as the padding of a maximum",
+            _wrong(row_max="zero_padding", safe_softmax="zero_padding", online_softmax_tiled="zero_padding"),
+        ),
+        Student(
+            "fatima",
+            "no maximum at all",
+            _wrong(safe_softmax="no_maximum", online_softmax_rows="no_maximum"),
+            style=1,
+        ),
+        Student(
+            "gita",
+            "never rescales",
+            _wrong(
+                predict_bytes="one_transfer_missing",
+                online_softmax_rows="d_not_rescaled",
+                online_softmax_tiled="d_not_rescaled",
+            ),
+        ),
+        Student(
+            "hans",
+            "rescales after adding",
+            _wrong(
+                row_sum="tail_dropped",
+                online_softmax_rows="rescaled_after_adding",
+                online_softmax_tiled="rescaled_after_adding",
+            ),
+        ),
+        Student(
+            "ines",
+            "first tile's maximum for all",
+            _wrong(safe_softmax="first_tile_maximum", online_softmax_tiled="first_tile_maximum"),
+            style=1,
+        ),
+        Student(
+            "jamal",
+            "a maximum that starts at 0, or is not stored",
+            _wrong(
+                row_max="starts_at_zero",
+                safe_softmax="starts_at_zero",
+                online_softmax_tiled="maximum_not_stored",
+            ),
+        ),
+        Student(
+            "kaito",
+            "a finite stand-in for -inf; -inf - -inf",
+            _wrong(
+                safe_softmax="finite_stand_in",
+                online_softmax_rows="inf_minus_inf",
+                online_softmax_tiled="inf_minus_inf",
+            ),
+        ),
+        Student(
+            "lea",
+            "adds the lanes' d although each lane has its own m",
+            _wrong(safe_softmax="own_maximum", online_softmax_tiled="lanes_d_added"),
+            style=1,
+        ),
     )
 
 
 def _traffic_and_safety() -> tuple[Student, ...]:
     return (
-        Student("mateo", "reads past the tail; forgets whose row it is", _wrong(
-            row_max="reads_past_the_tail", row_sum="row_of_block_0", online_softmax_rows="row_of_block_0")),
-        Student("nadia", "a barrier is missing", _wrong(
-            row_max="no_barrier_in_tree", safe_softmax="no_barrier_before_reuse", online_softmax_tiled="no_barrier_after_tile")),
-        Student("olu", "right numbers, too much traffic", _wrong(
-            row_max="reads_twice", safe_softmax="fourth_read", online_softmax_rows="three_passes",
-            online_softmax_tiled="own_chunk", predict_sectors="as_if_coalesced"), style=1),
-        Student("petra", "writes its input; sums in float16", _wrong(
-            row_sum="writes_input", safe_softmax="float16_sum", online_softmax_tiled="writes_input"), style=1),
+        Student(
+            "mateo",
+            "reads past the tail; forgets whose row it is",
+            _wrong(
+                row_max="reads_past_the_tail", row_sum="row_of_block_0", online_softmax_rows="row_of_block_0"
+            ),
+        ),
+        Student(
+            "nadia",
+            "a barrier is missing",
+            _wrong(
+                row_max="no_barrier_in_tree",
+                safe_softmax="no_barrier_before_reuse",
+                online_softmax_tiled="no_barrier_after_tile",
+            ),
+        ),
+        Student(
+            "olu",
+            "right numbers, too much traffic",
+            _wrong(
+                row_max="reads_twice",
+                safe_softmax="fourth_read",
+                online_softmax_rows="three_passes",
+                online_softmax_tiled="own_chunk",
+                predict_sectors="as_if_coalesced",
+            ),
+            style=1,
+        ),
+        Student(
+            "petra",
+            "writes its input; sums in float16",
+            _wrong(row_sum="writes_input", safe_softmax="float16_sum", online_softmax_tiled="writes_input"),
+            style=1,
+        ),
     )
 
 
 def _odd() -> tuple[Student, ...]:
     return (
-        Student("quinn", "an endless loop; copied cells", {"lab1.row_sum": Answer(ENDLESS, ALL)}, damage={
-            "lab2_online_softmax": "copied"}),
-        Student("rosa", "an import that no kernel may use; NumPy inside a kernel", {
-            "lab1.safe_softmax": Answer(IMPORTS, ALL), "lab2.online_softmax_tiled": Answer(HOST_LIBRARY, ALL)}, written=SCRIPT),
-        Student("samir", "not a notebook; a file that was cut off", damage={
-            "lab1_three_pass": "not_a_notebook", "lab2_online_softmax": "cut_off"}),
-        Student("tove", "everything right, but all metadata stripped; lab 2 not handed in", labs=("lab1_three_pass",), damage={
-            "lab1_three_pass": "stripped"}),
+        Student(
+            "quinn",
+            "an endless loop; copied cells",
+            {"lab1.row_sum": Answer(ENDLESS, ALL)},
+            damage={"lab2_online_softmax": "copied"},
+        ),
+        Student(
+            "rosa",
+            "an import that no kernel may use; NumPy inside a kernel",
+            {
+                "lab1.safe_softmax": Answer(IMPORTS, ALL),
+                "lab2.online_softmax_tiled": Answer(HOST_LIBRARY, ALL),
+            },
+            written=SCRIPT,
+        ),
+        Student(
+            "samir",
+            "not a notebook; a file that was cut off",
+            damage={"lab1_three_pass": "not_a_notebook", "lab2_online_softmax": "cut_off"},
+        ),
+        Student(
+            "tove",
+            "everything right, but all metadata stripped; lab 2 not handed in",
+            labs=("lab1_three_pass",),
+            damage={"lab1_three_pass": "stripped"},
+        ),
         Student("ulla", "opened it and handed it in as it was", written=None, untouched=True),
     )

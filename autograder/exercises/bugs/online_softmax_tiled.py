@@ -175,6 +175,25 @@ BUGS: tuple[NamedBug, ...] = (
         ),
     ),
     bug(
+        "inf_minus_inf_in_merge",
+        "-inf - -inf in the merge of empty states",
+        "Two threads that saw no value both hold m = -inf, and m1 - m is -inf - (-inf), which is NaN. Two empty "
+        "states have to give an empty state.",
+        "values rescale",
+        _THREADS,
+        ("            if top > -math.inf:\n                ds[t]", "            ds[t]"),
+        ("                ms[t] = top\n", "            ms[t] = top\n"),
+    ),
+    bug(
+        "reads_past_the_tail",
+        "out-of-range read in the ragged tail",
+        "The lanes of the last tile are not guarded, so they read past the end of the row: the next row's "
+        "values, or memory that is not yours.",
+        "values rescale safety",
+        _TILES,
+        ("        if col < n:\n            x = X[row, col]\n", "        x = X[row, col]\n"),
+    ),
+    bug(
         "float16_sum",
         "float16 sum",
         "The terms are added in float16, which has 11 bits. Keep them in float32.",

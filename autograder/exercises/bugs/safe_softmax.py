@@ -236,6 +236,15 @@ BUGS: tuple[NamedBug, ...] = (
         (_SUM_STEP, "            red[t] += red[t + half]"),
     ),
     bug(
+        "reads_past_the_tail",
+        "out-of-range read in the ragged tail",
+        "The lanes of the last tile are not guarded, so they read past the end of the row: the next row's "
+        "values, or memory that is not yours.",
+        "safety",
+        _PADDED,
+        ("        if col < n:\n            x = X[row, col]\n", "        x = X[row, col]\n"),
+    ),
+    bug(
         "barrier_in_branch",
         "barrier inside a branch",
         "cuda.syncthreads() stands under `if t < half`, so only some of the block's threads reach it. "

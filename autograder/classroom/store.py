@@ -1,0 +1,82 @@
+"""The gradebook's file: worked on as a copy, put in place whole."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+
+from autograder.classroom.errors import GradebookError
+
+LOCK_WAIT = 30.0  # seconds to wait while another program holds the gradebook
+
+
+class SqliteFile:
+    """A gradebook file that is worked on as a copy and replaced in one transaction."""
+
+    def __init__(self, final: Path, copy: Path) -> None:
+        self.final, self.copy = final, copy
+        self._version: int | None = None
+        self._watch: sqlite3.Connection | None = None
+
+    def check_out(self) -> None:
+        """Copy the gradebook, if there is one. Raises GradebookError when it is not one."""
+        if not self.final.exists():
+            return
+        try:
+            self._watch = sqlite3.connect(self.final, timeout=LOCK_WAIT)
+            self._version = self._data_version()
+            with contextlib.closing(sqlite3.connect(self.copy)) as copy:
+                self._watch.backup(copy)
+        except sqlite3.Error as error:
+            raise GradebookError(f"The gradebook {self.final} cannot be read ({error}).") from error
+
+    def check_in(self) -> None:
+        """Put the copy in place. Readers see the old gradebook or the new one, never half of it.
+        Raises GradebookError when somebody else changed the gradebook meanwhile, or holds it."""
+        if self._watch is None:
+            self.final.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(self.copy, self.final)
+            return
+        if self._data_version() != self._version:
+            raise GradebookError(
+                f"Somebody changed the gradebook {self.final} while this run was grading; "
+                "nothing was overwritten. Run the same command again."
+            )
+        try:
+            with contextlib.closing(sqlite3.connect(self.copy)) as copy:
+                copy.backup(self._watch)
+        except sqlite3.Error as error:
+            raise GradebookError(
+                f"The gradebook {self.final} could not be written ({error}); it is as it was."
+            ) from error
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+
+    def _data_version(self) -> int:
+        return self._watch.execute("PRAGMA data_version").fetchone()[0]
+
+
+def sqlite_path(db_url: str) -> Path | None:
+    """The file of a sqlite URL, None for another kind of database. Raises GradebookError."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        url = make_url(db_url)
+    except ArgumentError as error:
+        raise GradebookError(
+            f"--db takes a database URL such as sqlite:///gradebook.db; {db_url} is none."
+        ) from error
+    if url.get_backend_name() != "sqlite":
+        return None
+    if not url.database or url.database == ":memory:":
+        raise GradebookError(
+            "A gradebook in memory would be lost: give a file, as in --db sqlite:///gradebook.db."
+        )
+    return Path(url.database).resolve()

@@ -1,0 +1,70 @@
+"""What nbgrader needs around its calls: programs on PATH, one engine per database, and silence."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import sysconfig
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from autograder.classroom.errors import GradebookError
+
+
+@contextlib.contextmanager
+def nbgrader_environment(engines: Engines | None = None) -> Iterator[None]:
+    """What nbgrader needs around its calls. It runs ``alembic`` from PATH when it makes a gradebook, so
+    this environment's programs come first: without them a half-made gradebook would remain. Its use
+    of SQLAlchemy warns about the order of its own steps, which no reader can act on. And it makes a new
+    SQLAlchemy engine about fifteen times per submission, each of which prepares every statement anew:
+    here they share one per database, which halves the time of a submission."""
+    import nbgrader.api
+    from sqlalchemy.exc import SAWarning
+
+    old = os.environ.get("PATH", "")
+    path = os.pathsep.join(part for part in (sysconfig.get_path("scripts"), old) if part)
+    if shutil.which("alembic", path=path) is None:
+        raise GradebookError(
+            "The program alembic is missing, and nbgrader needs it to make a gradebook: "
+            "install the course's packages again."
+        )
+    make_engine = nbgrader.api.create_engine
+    os.environ["PATH"] = path
+    nbgrader.api.create_engine = engines.get if engines is not None else make_engine
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SAWarning)
+            yield
+    finally:
+        os.environ["PATH"] = old
+        nbgrader.api.create_engine = make_engine
+
+
+class Engines:
+    """One SQLAlchemy engine per database URL."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Any] = {}
+
+    def get(self, db_url: str, **options: Any) -> Any:
+        """The engine for ``db_url``, made on first use."""
+        from sqlalchemy import create_engine
+
+        if db_url not in self._made:
+            self._made[db_url] = create_engine(db_url, **options)
+        return self._made[db_url]
+
+
+class Log(logging.Logger):
+    """Keeps nbgrader's messages instead of printing them."""
+
+    def __init__(self) -> None:
+        super().__init__("autograder.classroom", logging.ERROR)
+        self.messages: list[str] = []
+        self.propagate = False
+
+    def handle(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
