@@ -2,7 +2,7 @@
 # each target makes the environment in .venv when it is missing or out of date.
 #
 #   make PYTHON=python3.12 test      another Python
-#   make VENV=/tmp/course test       another place for the environment
+#   make VENV=../course-env test     another place for the environment
 
 PYTHON ?= python3
 VENV ?= .venv

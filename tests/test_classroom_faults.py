@@ -11,10 +11,14 @@ import pytest
 from classroom_lab import alembic_once, grade_by_hand, lines, one, run  # noqa: F401  (fixtures)
 from nbgrader.api import Gradebook
 
-from autograder.classroom import cli, grading
+from autograder.classroom import cli, writing
 from autograder.classroom.errors import ClassroomError, GradebookError, NothingToGrade
 from autograder.classroom.store import sqlite_path
 from autograder.classroom.surroundings import nbgrader_environment
+
+
+def never(*_):
+    raise AssertionError("judged in vain")
 
 
 def test_equal_work_is_judged_once(tmp_path):
@@ -65,7 +69,7 @@ def test_a_judge_that_fails_stops_nobody(tmp_path):
     "where",
     [
         "autograder.classroom.gradebook.Course.feedback",
-        "autograder.classroom.grading._publish",
+        "autograder.classroom.writing._publish",
         "autograder.classroom.grades.write_grades",
     ],
 )
@@ -84,7 +88,7 @@ def test_an_interrupted_run_leaves_the_old_results(one, monkeypatch, where):
     after = {path: path.read_bytes() for path in (one / "out").rglob("*") if path.is_file()}
     assert after[one / "out" / "grades.csv"] == before[one / "out" / "grades.csv"]
     assert not list((one / "out").glob(".grading-*"))
-    if "write_grades" not in where:
+    if "feedback" in where:
         assert after == before
     run(one)
     assert lines(one)["ann"]["score"] == "1"
@@ -99,20 +103,42 @@ def test_a_gradebook_in_use(one, monkeypatch):
             run(one)
 
 
-def test_a_gradebook_changed_meanwhile_is_not_overwritten(one):
-    run(one)
+@pytest.mark.parametrize("first", [True, False])
+def test_a_mark_entered_meanwhile_is_not_lost(one, monkeypatch, first):
+    """The write starts over with it; ``first``: the gradebook was made by this very run."""
+    if not first:
+        run(one)
+    rows = writing._rows
+    disturbed = []
 
-    def judge_and_disturb(course, *arguments):
-        grade_by_hand(one, "lab1_written", 2.0)
-        return publish(course, *arguments)
+    def rows_and_disturb(*arguments):
+        done = rows(*arguments)
+        if not disturbed:
+            disturbed.append(True)
+            if first:
+                run(one)
+            grade_by_hand(one, "lab1_written", 2.0)
+        return done
 
-    publish = grading._publish
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(grading, "_publish", judge_and_disturb)
-        with pytest.raises(GradebookError, match="Run the same command again"):
-            run(one)
+    monkeypatch.setattr(writing, "_rows", rows_and_disturb)
     run(one)
     assert lines(one)["ann"]["lab1_written"] == "2"
+    assert lines(one)["ann"]["score"] == "5"
+
+
+def test_a_gradebook_that_never_rests(one, monkeypatch):
+    run(one)
+    rows = writing._rows
+    points = iter(range(10))
+
+    def rows_and_disturb(*arguments):
+        done = rows(*arguments)
+        grade_by_hand(one, "lab1_written", next(points))
+        return done
+
+    monkeypatch.setattr(writing, "_rows", rows_and_disturb)
+    with pytest.raises(GradebookError, match="Run the same command again"):
+        run(one)
 
 
 def test_a_database_elsewhere(one):
@@ -130,7 +156,13 @@ def test_a_database_elsewhere(one):
 def test_a_gradebook_that_is_none(one):
     small.write(one / "out" / "gradebook.db", b"not a database, " * 100)
     with pytest.raises(GradebookError, match="cannot be read"):
-        run(one)
+        run(one, judge=never)
+
+
+def test_a_file_in_the_place_of_the_folder(one):
+    small.write(one / "out", b"")
+    with pytest.raises(ClassroomError, match="is a file"):
+        run(one, judge=never)
 
 
 def test_another_version_of_the_lab(one):
@@ -139,7 +171,7 @@ def test_another_version_of_the_lab(one):
     del notebook.cells[5]
     small.write(one / "labs" / small.LAB / f"{small.LAB}.ipynb", notebook)
     with pytest.raises(GradebookError, match="another version"):
-        run(one)
+        run(one, judge=never)
 
 
 def test_alembic_is_found_without_path(one, monkeypatch):
@@ -184,7 +216,7 @@ def test_nothing_to_grade(tmp_path):
 def test_somebody_elses_grades_are_not_overwritten(one):
     small.write(one / "out" / "grades.csv", b"name,mark\n")
     with pytest.raises(ClassroomError, match="move it away"):
-        run(one)
+        run(one, judge=never)
 
 
 def command(root, *more):

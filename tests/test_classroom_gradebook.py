@@ -95,6 +95,34 @@ def test_the_gradebook_is_nbgraders(graded):
         assert gradebook.find_comment("row_max", small.LAB, small.LAB, "eli").comment is None
 
 
+def test_the_formgrader_finds_everything(graded, monkeypatch):
+    """The calls behind the formgrader's pages."""
+    from nbgrader.apps.api import NbGraderAPI
+    from nbgrader.coursedir import CourseDirectory
+
+    root, _ = graded
+    api = NbGraderAPI(CourseDirectory(root=str(root / "out")))
+    assert api.get_assignment(small.LAB)["num_submissions"] == 7
+    submissions = {row["student"]: row for row in api.get_submissions(small.LAB)}
+    assert submissions["ann [x] +1"]["autograded"]
+    assert submissions["ann [x] +1"]["score"] == 3
+    assert submissions["eli"]["needs_manual_grade"]
+    assert not submissions["fay"]["needs_manual_grade"]
+    assert len(api.get_notebook_submissions(small.LAB, small.LAB)) == 7
+    assert api.get_student("hal")["score"] == 0
+
+
+def test_what_the_formgrader_shows_runs_nothing(graded):
+    """It puts the text cells of autograded notebooks into a page as they are."""
+    root, _ = graded
+    path = root / "out" / "autograded" / "ann [x] +1" / small.LAB / f"{small.LAB}.ipynb"
+    cells = {cell["id"]: "".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]}
+    assert cells["lab1_written"].startswith("Because < script>alert(1)< /script>")
+    assert "< img" in cells["lab1_written"]
+    assert "`a < b`" in cells["lab1_written"]
+    assert cells["text-max"] == "Write row_max."
+
+
 def test_folders_are_nbgraders(graded):
     root, _ = graded
     for step, ending in (("submitted", "ipynb"), ("autograded", "ipynb"), ("feedback", "html")):
@@ -125,7 +153,7 @@ def test_feedback_shows_the_verdict_and_runs_nothing(graded):
     body = ann[ann.index("<body") :]
     for forbidden in ("<script", "javascript:", "onerror", "src="):
         assert forbidden not in body, forbidden
-    assert "&lt;script&gt;alert(1)" in body and "<code>a &lt; b</code>" in body
+    assert "&lt; script&gt;alert(1)" in body and "<code>a &lt; b</code>" in body
     assert "1 of 1 point" in body and "PASSED" not in body and "3.0 / 5.0" in body
     assert "padding read as 0 in a max" in page("=bob") and "<b>is</b>" not in page("=bob")
     assert "could not be judged" in page("dora") and "cut off" in page("eli")

@@ -98,7 +98,7 @@ def test_the_uniform_row_fails_unless_the_row_is_uniform(exercise_id):
 @pytest.mark.parametrize("exercise_id", SOFTMAXES)
 def test_a_float16_sum_fails_on_ordinary_rows(exercise_id):
     for name, X, reference in battery(exercise_id, "values"):
-        if name.startswith("ordinary") or name == "ragged 2x1000":
+        if name.startswith("ordinary") or name == "ragged 1x1000":
             terms = np.exp(X - X.max(axis=1, keepdims=True)).astype(np.float32)
             d = np.add.accumulate(terms.astype(np.float16), axis=1, dtype=np.float16)[:, -1:]
             out = terms / d.astype(np.float32)
@@ -112,7 +112,7 @@ def test_a_float16_sum_fails_for_row_sum():
             half = np.add.accumulate(X.astype(np.float16), axis=1, dtype=np.float16)[:, -1].astype(np.float32)
         if not compare(half, reference, X.shape[1]).passed:
             failed.add(name)
-    assert {"ordinary 3x512", "ragged 2x1000", "far below, near -20000", "large, near 1e30"} <= failed
+    assert {"ordinary 3x512", "ragged 1x1000", "far below, near -20000", "large, near 1e30"} <= failed
 
 
 def test_limits_grow_with_the_square_root_of_n():

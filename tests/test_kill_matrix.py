@@ -13,7 +13,7 @@ SOFTMAXES = ("lab1.safe_softmax", "lab2.online_softmax_rows", "lab2.online_softm
 ROWS, TILED = SOFTMAXES[1:]
 
 
-@pytest.mark.parametrize(("exercise_id", "name"), VARIANTS, ids=".".join)
+@pytest.mark.parametrize(("exercise_id", "name"), VARIANTS, ids=[".".join(one) for one in VARIANTS])
 def test_a_right_variant_passes_every_check(exercise_id, name):
     report = reports(exercise_id)[name]
     assert report.error is None
@@ -21,7 +21,7 @@ def test_a_right_variant_passes_every_check(exercise_id, name):
     assert report.passed and report.points == report.max_points
 
 
-@pytest.mark.parametrize(("exercise_id", "name"), BUGS, ids=".".join)
+@pytest.mark.parametrize(("exercise_id", "name"), BUGS, ids=[".".join(one) for one in BUGS])
 def test_a_named_bug_fails_exactly_its_checks_and_is_named(exercise_id, name):
     (bug,) = (bug for bug in get(exercise_id).bugs if bug.id == name)
     report = reports(exercise_id)[name]
@@ -65,12 +65,12 @@ REASONS = [
     # Only full last tiles show a width taken as n % 256.
     (TILED, "full_last_tile_lost", {"loud +20, last tile", "one NaN"}, {"ordinary 3x512"}),
     # An unguarded tile update needs an empty tile, an unguarded merge needs only an empty thread.
-    (TILED, "inf_minus_inf", {"every 32nd lane empty", "ragged 2x5"}, {"first tiles empty"}),
+    (TILED, "inf_minus_inf", {"every 32nd lane empty", "ragged 1x5"}, {"first tiles empty"}),
     (
         TILED,
         "inf_minus_inf_in_merge",
         {"ragged 2x257", "constant row"},
-        {"ragged 2x5", "short row near -120"},
+        {"ragged 1x5", "short row near -120"},
     ),
 ]
 

@@ -92,6 +92,12 @@ def run_grade(args: argparse.Namespace) -> int:
     except ClassroomError as error:
         print(error, file=sys.stderr)
         return UNUSABLE
+    except OSError as error:
+        print(
+            f"The results could not be written to {args.out} ({error}). Run the same command again.",
+            file=sys.stderr,
+        )
+        return UNUSABLE
     print(summary(result))
     print(f"Seed: {origin}.")
     return ALL_GRADED if result.complete else SOME_UNJUDGED

@@ -17,3 +17,7 @@ class BadRelease(ClassroomError):
 
 class GradebookError(ClassroomError):
     """nbgrader's gradebook could not be read or written."""
+
+
+class GradebookChanged(GradebookError):
+    """Somebody else wrote into the gradebook while we worked on a copy; doing it again may succeed."""

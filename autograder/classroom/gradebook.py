@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.classroom.errors import GradebookError
+from autograder.classroom.inject import InjectingAutograde, defuse, without_mark
 from autograder.classroom.release import Release, nbgrader_data
 from autograder.classroom.surroundings import Engines, Log, nbgrader_environment
 from autograder.classroom.verdicts import Verdict
@@ -99,8 +100,6 @@ class Course:
         (``unread``); the grade_ids ``reviewed`` do not wait. Raises GradebookError (a sentence about this
         student) when nbgrader cannot take the submission.
         """
-        from autograder.classroom.inject import InjectingAutograde, without_mark
-
         if len(student) > LONGEST_STUDENT:
             raise GradebookError(
                 f"The name of the student's folder is longer than the {LONGEST_STUDENT} characters that a "
@@ -109,6 +108,7 @@ class Course:
         folder = self.folder("submitted", student, release.lab)
         folder.mkdir(parents=True)
         _write_notebook(notebook, folder / f"{release.lab}.ipynb")
+        trusted = frozenset(cell.source for cell in release.notebook.cells)
         if timestamp is not None:
             (folder / "timestamp.txt").write_text(timestamp + "\n", encoding="utf-8")
         converter = InjectingAutograde(
@@ -118,6 +118,7 @@ class Course:
             verdicts=dict(verdicts),
             unjudged=without_mark(verdicts) | frozenset(release.written if unread else ()),
             reviewed=reviewed,
+            trusted=trusted,
             unread=frozenset(release.solutions if unread else ()),
         )
         self._convert(converter.start)
@@ -201,7 +202,7 @@ def reviewed_cells(
 
 def _texts(cells: Any) -> dict[str, Any]:
     def text(cell: Any) -> str:
-        return "".join(cell["source"])
+        return defuse("".join(cell["source"]))
 
     code = [text(cell) for cell in cells if cell["cell_type"] == "code"]
     answers = {nbgrader_data(cell).get("grade_id"): text(cell) for cell in cells if nbgrader_data(cell)}

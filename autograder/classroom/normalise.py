@@ -173,9 +173,8 @@ class _Matching:
             if index in place:
                 anchor = place[index]
             elif index not in self.dropped and own.source.strip():
-                make = {"code": v4.new_code_cell, "markdown": v4.new_markdown_cell, "raw": v4.new_raw_cell}[
-                    own.cell_type
-                ]
+                # A raw cell goes into a page as it is; as a text cell it can do no more than text.
+                make = v4.new_code_cell if own.cell_type == "code" else v4.new_markdown_cell
                 count += 1
                 extras.setdefault(anchor, []).append(make(own.source, id=f"extra-{count}"))
         notebook = untouched(self.release)

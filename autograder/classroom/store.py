@@ -7,7 +7,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from autograder.classroom.errors import GradebookError
+from autograder.classroom.errors import GradebookChanged, GradebookError
 
 LOCK_WAIT = 30.0  # seconds to wait while another program holds the gradebook
 
@@ -34,16 +34,16 @@ class SqliteFile:
 
     def check_in(self) -> None:
         """Put the copy in place. Readers see the old gradebook or the new one, never half of it.
-        Raises GradebookError when somebody else changed the gradebook meanwhile, or holds it."""
+        Raises GradebookChanged when somebody else changed the gradebook meanwhile, and GradebookError
+        when somebody holds it."""
         if self._watch is None:
+            if self.final.exists():
+                raise GradebookChanged(self._changed())
             self.final.parent.mkdir(parents=True, exist_ok=True)
             os.replace(self.copy, self.final)
             return
         if self._data_version() != self._version:
-            raise GradebookError(
-                f"Somebody changed the gradebook {self.final} while this run was grading; "
-                "nothing was overwritten. Run the same command again."
-            )
+            raise GradebookChanged(self._changed())
         try:
             with contextlib.closing(sqlite3.connect(self.copy)) as copy:
                 copy.backup(self._watch)
@@ -57,6 +57,12 @@ class SqliteFile:
         if self._watch is not None:
             self._watch.close()
             self._watch = None
+
+    def _changed(self) -> str:
+        return (
+            f"Somebody changed the gradebook {self.final} while this run was grading; nothing was overwritten. "
+            "Run the same command again."
+        )
 
     def _data_version(self) -> int:
         return self._watch.execute("PRAGMA data_version").fetchone()[0]

@@ -16,6 +16,9 @@ from .model import Case
 RAGGED = (1, 5, 31, 33, 255, 257, 1000)
 """Row lengths around a warp and a tile of 256, and one that ends in the middle of a tile."""
 
+TWO_ROWS = (33, 257)
+"""Of these there are two rows, so that the second starts at an address of its own."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -130,7 +133,7 @@ def plain_battery(
     Every tile boundary of the exercise is among the lengths, one value short and one value over.
     """
     lengths = sorted({*RAGGED, tile - 1, tile + 1})
-    sizes = (*((2, n) for n in lengths), *extra)
+    sizes = (*((2 if n in TWO_ROWS else 1, n) for n in lengths), *extra)
     return (
         rows_case(
             "ordinary 3x512",

@@ -30,7 +30,7 @@ _SIZED = {"tile": REDUCE_THREADS, "output": "out"}
 _SIZES = {
     "aligned": ((2, 4096),),
     "ragged": ((3, 1000), (2, 200)),
-    "safety": ((2, 512), (2, 300), (2, 40)),
+    "safety": ((1, 512), (2, 300), (1, 40)),
 }
 
 ROW_MAX = Exercise(
@@ -88,8 +88,8 @@ SAFE_SOFTMAX = Exercise(
         tile=THREADS,
         output="Y",
         aligned=((2, 1024),),
-        ragged=((3, 1000), (2, 300)),
-        safety=((2, 512), (2, 300), (2, 40)),
+        ragged=((2, 1000), (1, 300)),
+        safety=((1, 512), (2, 300), (1, 40)),
     ),
     bugs=safe_softmax.BUGS,
     variants=variants("lab1.safe_softmax"),

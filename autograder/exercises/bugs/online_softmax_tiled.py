@@ -72,6 +72,16 @@ BUGS: tuple[NamedBug, ...] = (
         (_CORRECT, "            if m_new > m:\n                d = float32(0.0)\n"),
     ),
     bug(
+        "no_maximum",
+        "no maximum",
+        "The maximum is not subtracted, so exp overflows float32 above 88.7 and inf/inf is NaN, and far below 0 "
+        "all terms are 0 and 0/0 is NaN.",
+        "rescale",
+        _TILES,
+        ("m = float32(-math.inf)", "m = float32(0.0)"),
+        ("m_new = max(m, m_tile)", "m_new = m"),
+    ),
+    bug(
         "starts_at_zero",
         "maximum starts at 0",
         "The running maximum starts at 0, so in an all-negative row it stays 0 and every term underflows. "

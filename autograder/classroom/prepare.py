@@ -1,0 +1,43 @@
+"""One submission made ready to be judged: read, normalised, or the reason why it cannot be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from autograder.classroom.collect import Submission
+from autograder.classroom.gradebook import valid_timestamp
+from autograder.classroom.normalise import normalise, untouched
+from autograder.classroom.reading import read_notebook
+from autograder.classroom.release import Release
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A submission ready to be judged: ``notebook`` is the normalised one; ``problem`` is a sentence
+    when no cell of the student's could be used (then ``notebook`` is the untouched release)."""
+
+    submission: Submission
+    release: Release
+    notebook: Any
+    repairs: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+def prepare(submission: Submission, release: Release) -> Prepared:
+    """Read and normalise one submission; never raises for what a student handed in."""
+    if submission.missing:
+        return Prepared(submission, release, None)
+    if submission.timestamp is not None and not valid_timestamp(submission.timestamp):
+        note = "Its timestamp.txt holds no time; it was left out."
+        submission = replace(submission, timestamp=None, notes=(*submission.notes, note))
+    problem, notes = submission.problem, submission.notes
+    if problem is None:
+        reading = read_notebook(submission.path)
+        problem, notes = reading.problem, (*notes, *reading.notes)
+    if problem is None:
+        normal = normalise(release, reading.cells)
+        if normal.problem is None:
+            return Prepared(submission, release, normal.notebook, (*notes, *normal.repairs))
+        problem = normal.problem
+    return Prepared(submission, release, untouched(release), notes, problem)

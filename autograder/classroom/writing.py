@@ -1,0 +1,219 @@
+"""From verdicts to gradebook, feedback pages and grades.csv: written aside, then put in place."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from autograder.classroom import grades
+from autograder.classroom.errors import ClassroomError, GradebookChanged, GradebookError
+from autograder.classroom.files import remove_folder, replace_folder, write_atomically
+from autograder.classroom.gradebook import Course, reviewed_cells
+from autograder.classroom.grades import Row
+from autograder.classroom.prepare import Prepared
+from autograder.classroom.progress import Progress
+from autograder.classroom.release import Release
+from autograder.classroom.store import SqliteFile, sqlite_path
+from autograder.classroom.verdicts import Verdict
+
+GRADES_FILE = "grades.csv"
+GRADEBOOK_FILE = "gradebook.db"
+SOURCE_FOLDER = "source"  # nbgrader's formgrader lists the labs that it finds there
+STEPS = ("submitted", "autograded", "feedback")
+ATTEMPTS = 3
+
+Judged = Mapping[tuple[str, str], tuple[Verdict, ...]]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where results go: the folder ``out`` and the database ``db_url`` (None: a file in ``out``)."""
+
+    out: Path
+    db_url: str | None = None
+
+    @property
+    def gradebook(self) -> Path | None:
+        """The gradebook's file; None for a database that is not a file. Raises GradebookError."""
+        return self.out / GRADEBOOK_FILE if self.db_url is None else sqlite_path(self.db_url)
+
+
+def check(target: Target, releases: Sequence[Release]) -> None:
+    """Refuse before the long work what would fail after it: a grades.csv of somebody else's, a gradebook
+    that is none, cannot be read, or belongs to another version of the labs. Raises ClassroomError."""
+    if target.out.exists() and not target.out.is_dir():
+        raise ClassroomError(f"{target.out} is a file: give a folder with --out.")
+    grades.read_csv(target.out / GRADES_FILE)
+    if target.gradebook is None or target.gradebook.exists():
+        with _staged(target, releases):
+            pass
+
+
+def write(
+    target: Target,
+    releases: Sequence[Release],
+    prepared: Sequence[Prepared],
+    judged: Judged,
+    stream: Any = None,
+) -> list[Row]:
+    """Write everything and return the rows of grades.csv, sorted by lab and student.
+
+    The gradebook changes in one transaction, then the folders, then grades.csv; a run that ends in
+    between is mended by the next one. When somebody enters a mark meanwhile, it starts over with it.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            with _staged(target, releases) as (course, store):
+                rows = _rows(course, releases, prepared, judged, target.out, stream)
+                if store is not None:
+                    store.check_in()
+                _publish(course.root, target.out, releases)
+            break
+        except GradebookChanged:
+            if attempt == ATTEMPTS:
+                raise
+    columns = [column for release in releases for column in _columns(release)]
+    grades.write_grades(target.out / GRADES_FILE, rows, columns)
+    return rows
+
+
+@contextlib.contextmanager
+def _staged(target: Target, releases: Sequence[Release]) -> Iterator[tuple[Course, SqliteFile | None]]:
+    """A course in a hidden folder inside ``out``, with a copy of the gradebook that knows the labs; the
+    folder is gone afterwards. A database that is not a file is written directly."""
+    target.out.mkdir(parents=True, exist_ok=True)
+    staging = Path(tempfile.mkdtemp(prefix=".grading-", dir=target.out))
+    working = staging / GRADEBOOK_FILE
+    store = None if target.gradebook is None else SqliteFile(target.gradebook, working)
+    try:
+        if store is not None:
+            store.check_out()
+        course = Course(staging, target.db_url if store is None else f"sqlite:///{working}")
+        for release in releases:
+            course.register(release)
+        yield course, store
+    finally:
+        if store is not None:
+            store.close()
+        remove_folder(staging)
+
+
+def _with_notice(item: Prepared) -> Any:
+    """A copy of the notebook with what was put right said at its top, and so on the feedback page. Not
+    sooner: a cell more would shift the cell numbers in the judge's messages."""
+    import nbformat.v4 as v4
+
+    notebook = copy.deepcopy(item.notebook)
+    sentences = list(item.repairs)
+    if item.problem is not None:
+        sentences.insert(0, f"This submission could not be judged. {item.problem}")
+    if sentences:
+        text = "**From the grader.** " + " ".join(sentences)
+        notebook.cells.insert(0, v4.new_markdown_cell(text, id="from-the-grader"))
+    return notebook
+
+
+def _rows(
+    course: Course,
+    releases: Sequence[Release],
+    prepared: Sequence[Prepared],
+    judged: Judged,
+    out: Path,
+    stream: Any,
+) -> list[Row]:
+    rows = []
+    with Progress("Writing", len(prepared), "submissions", stream) as progress:
+        for item in prepared:
+            rows.append(_row(course, item, judged.get((item.submission.student, item.release.lab), ()), out))
+            progress.step(grades.plain(item.submission.student))
+    seen = {(row.student, row.lab) for row in rows}
+    known = course.students()
+    for release in releases:
+        rows += [_missing(student, release) for student in known if (student, release.lab) not in seen]
+    return sorted(rows, key=lambda row: (row.lab, row.student))
+
+
+def _row(course: Course, item: Prepared, mine: tuple[Verdict, ...], out: Path) -> Row:
+    student, release = item.submission.student, item.release
+    if item.submission.missing:
+        course.add_student(student)
+        return _missing(student, release)
+    by_id = {verdict.grade_id: verdict for verdict in mine}
+    earlier = out / "autograded" / student / release.lab / f"{release.lab}.ipynb"
+    try:
+        notebook = _with_notice(item)
+        reviewed = reviewed_cells(course, earlier, student, release, notebook)
+        course.autograde(
+            student,
+            release,
+            notebook,
+            item.submission.timestamp,
+            by_id,
+            unread=item.problem is not None,
+            reviewed=reviewed,
+        )
+        course.feedback(student, release.lab)
+        marks = course.marks(student, release.lab)
+    except GradebookError as error:
+        return Row(
+            student, release.lab, grades.UNJUDGED, None, release.max_score, notes=(str(error), *item.repairs)
+        )
+    points = {cell.check_id: marks.points.get(cell.grade_id) for cell in release.checks}
+    points |= {grade_id: marks.points.get(grade_id) for grade_id in release.written}
+    unjudged = [cell for cell in release.checks if marks.points.get(cell.grade_id) is None]
+    bugs = tuple(dict.fromkeys(f"{verdict.exercise}: {bug}" for verdict in mine for bug in verdict.bugs))
+    if unjudged:
+        status = grades.UNJUDGED
+    elif marks.waiting:
+        status = grades.MANUAL
+    else:
+        status = grades.REPAIRED if item.repairs else grades.GRADED
+    score = None if all(value is None for value in points.values()) else marks.score
+    return Row(
+        student,
+        release.lab,
+        status,
+        score,
+        marks.max_score,
+        points,
+        bugs,
+        (*_reasons(item, mine), *item.repairs),
+    )
+
+
+def _reasons(item: Prepared, mine: tuple[Verdict, ...]) -> tuple[str, ...]:
+    """Why there is no mark, or why it is not full where no known mistake says it: each sentence once,
+    with the exercise."""
+    if item.problem:
+        return (item.problem,)
+    named = {verdict.exercise for verdict in mine if verdict.bugs}
+    return tuple(
+        dict.fromkeys(
+            f"{verdict.exercise}: {verdict.reason}"
+            for verdict in mine
+            if verdict.reason and (verdict.points is None or verdict.exercise not in named)
+        )
+    )
+
+
+def _missing(student: str, release: Release) -> Row:
+    return Row(student, release.lab, grades.MISSING, None, release.max_score)
+
+
+def _columns(release: Release) -> list[str]:
+    return [cell.check_id for cell in release.checks] + list(release.written)
+
+
+def _publish(staging: Path, out: Path, releases: Sequence[Release]) -> None:
+    """Move each student's folders of this run into ``out``; those of other labs stay."""
+    for release in releases:
+        place = out / SOURCE_FOLDER / release.lab / f"{release.lab}.ipynb"
+        write_atomically(place, release.path.read_bytes())
+    for step in STEPS:
+        for folder in sorted((staging / step).glob("*/*")):
+            replace_folder(folder, out / step / folder.parent.name / folder.name)
