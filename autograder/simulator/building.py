@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from autograder.simulator import memory
+from autograder.simulator import arrays
 from autograder.simulator.errors import KernelError
 from autograder.simulator.sites import ADDRESS_BITS, Site
 
@@ -83,6 +83,6 @@ class Builder(ast.NodeTransformer):
 
     def look_up(self, name: str, indices: int) -> list[ast.stmt]:
         """Statements that keep the access functions of the array ``name``."""
-        self.bound["__loader"], self.bound["__storer"] = memory.loader, memory.storer
+        self.bound["__loader"], self.bound["__storer"] = arrays.loader, arrays.storer
         return ast.parse(f"__load_{name} = __loader({name}, {indices})\n"
                          f"__store_{name} = __storer({name}, {indices})").body

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from autograder.simulator.arguments import bind_arguments, write_back
+from autograder.simulator.arrays import DeviceArray
 from autograder.simulator.errors import LaunchError
 from autograder.simulator.events import Batch, gather
 from autograder.simulator.machine import SHARED_LIMIT, Machine
-from autograder.simulator.memory import DeviceArray
 from autograder.simulator.names import python_function
 from autograder.simulator.sanitizer import Sanitizer
 from autograder.simulator.scheduler import run_block, thread_order

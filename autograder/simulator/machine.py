@@ -10,9 +10,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from autograder.simulator.allocation import poison
+from autograder.simulator.arrays import DeviceArray
 from autograder.simulator.errors import KernelError, LaunchError, MemoryFault, StepLimit
 from autograder.simulator.findings import FindingList, describe_access, who
-from autograder.simulator.memory import DeviceArray, Memory, block_size_problem, poison
+from autograder.simulator.memory import Memory, block_size_problem
 from autograder.simulator.sites import ADDRESS_BITS, LOOP_STEP, MAX_SITES, SHARED_BASE, Site
 from autograder.simulator.template import Template, template
 from autograder.simulator.thread import WATCHED_KINDS, Thread

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.simulator import gpumath, libdevice, memory
+from autograder.simulator import allocation, gpumath, libdevice
 from autograder.simulator.errors import KernelError
 from autograder.simulator.intrinsics import KernelName
 
@@ -69,7 +69,7 @@ def dtype_name(value: Any) -> str:
 
 
 def cast(value: Any) -> Callable[[Any], Any]:
-    return memory.converter(np.dtype(dtype_name(value)))
+    return allocation.converter(np.dtype(dtype_name(value)))
 
 
 def resolve(function: FunctionType, local: set[str], node: ast.expr) -> tuple[bool, Any]:

@@ -14,7 +14,7 @@ import sys
 from types import CodeType, FunctionType
 from typing import Any
 
-from autograder.simulator import gpumath, memory, names
+from autograder.simulator import arrays, gpumath, names
 from autograder.simulator.building import Builder
 from autograder.simulator.errors import KernelError
 from autograder.simulator.intrinsics import CUDA_FUNCTIONS, KernelName
@@ -186,7 +186,7 @@ class Rewriter(Builder):
         if isinstance(index, list) and isinstance(base, ast.Name) and (
                 base.id in self.parameters or base.id in self.arrays):
             return self.call(f"__{verb}_{base.id}", [*index, *value, self.code(site)], at)
-        self.bound[f"__{verb}_any"] = memory.load_any if verb == "load" else memory.store_any
+        self.bound[f"__{verb}_any"] = arrays.load_any if verb == "load" else arrays.store_any
         if isinstance(index, list):
             index = index[0] if len(index) == 1 else ast.Tuple(index, ast.Load())
         return self.call(f"__{verb}_any", [base, index, *value, self.code(site)], at)

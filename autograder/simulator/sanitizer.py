@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from autograder.simulator.allocation import Allocation
 from autograder.simulator.events import Batch, compact, pack
 from autograder.simulator.findings import plain_index, who
 from autograder.simulator.machine import Machine
-from autograder.simulator.memory import Allocation
 from autograder.simulator.sites import ADDRESS_BITS, ATOMIC, GLOBAL_BASE, KIND_NAMES, LOAD, LOCAL_BASE, STORE
 from autograder.simulator.trace import Place
 

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograder.simulator.allocation import poison
+from autograder.simulator.arrays import DeviceArray, load_any, locate, store_any
 from autograder.simulator.errors import KernelError
 from autograder.simulator.gpumath import maximum, minimum
-from autograder.simulator.memory import LOCAL_LIMIT, LOCAL_STRIDE, DeviceArray, load_any, locate, poison, store_any
+from autograder.simulator.memory import LOCAL_LIMIT, LOCAL_STRIDE
 from autograder.simulator.sites import LOCAL_BASE
 
 if TYPE_CHECKING:
