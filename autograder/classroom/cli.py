@@ -107,7 +107,7 @@ def summary(result) -> str:
     """The table, what needs attention, and where everything is."""
     from autograder.classroom import grades
 
-    lines = [grades.table(result.rows, shutil.get_terminal_size((120, 24)).columns), ""]
+    lines = [grades.table(result.rows, shutil.get_terminal_size((160, 24)).columns), ""]
     counts = {}
     for row in result.rows:
         counts[row.status] = counts.get(row.status, 0) + 1

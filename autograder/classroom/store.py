@@ -60,8 +60,8 @@ class SqliteFile:
 
     def _changed(self) -> str:
         return (
-            f"Somebody changed the gradebook {self.final} while this run was grading; nothing was overwritten. "
-            "Run the same command again."
+            f"Somebody changed the gradebook {self.final} while this run was grading; nothing was "
+            "overwritten. Run the same command again."
         )
 
     def _data_version(self) -> int:

@@ -35,7 +35,7 @@ def bind_arguments(memory: Memory, function: FunctionType, args: Sequence[Any],
     made: list[Any] = []
     for n, arg in enumerate(args):
         host = _host_array(arg)
-        made.append(arg if host is None else None)
+        made.append(None if host is not None else int(arg) if isinstance(arg, np.integer) else arg)
         if host is not None:
             start, end = _extent(host)
             spans.append((start, end, host, n, _lead(arg, start)))

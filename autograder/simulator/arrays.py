@@ -11,26 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from operator import index as as_index
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 
 from autograder.simulator.allocation import Allocation, poison
 from autograder.simulator.errors import KernelError
-from autograder.simulator.sites import VALUE_MARK
+from autograder.simulator.sites import LOAD, STORE, VALUE_MARK
 
 if TYPE_CHECKING:
     from autograder.simulator.memory import Memory
-
-
-class Shape(tuple):
-    """A shape whose indices may not be negative, as in compiled kernels."""
-
-    __slots__ = ()
-
-    def __getitem__(self, k: Any) -> Any:
-        if isinstance(k, int) and k < 0:
-            raise IndexError(f"tuple index out of range: shape[{k}] is not available inside a GPU kernel; count from 0")
-        return super().__getitem__(k)
 
 
 class DeviceArray:
@@ -46,7 +36,7 @@ class DeviceArray:
         self.memory = memory
         self.data = allocation.data
         self.offset = offset
-        self.shape = Shape(shape)
+        self.shape = tuple(shape)
         self.steps = steps
         self.itemsize = allocation.dtype.itemsize
         self.address = allocation.address
@@ -137,10 +127,10 @@ class DeviceArray:
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, idx: Any) -> Any:
-        return load_any(self, idx, None)
+        return load_slowly(self, idx, self.memory.stray_code(LOAD, self.allocation.name))
 
     def __setitem__(self, idx: Any, value: Any) -> None:
-        store_any(self, idx, value, None)
+        store_slowly(self, idx, value, self.memory.stray_code(STORE, self.allocation.name))
 
     def __repr__(self) -> str:
         return f"<{self.allocation.space} array {self.allocation.name!r} {tuple(self.shape)} {self.dtype}>"
@@ -169,12 +159,14 @@ def _access1(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
     base = a.address + offset * size
     stride = step * size
 
+    narrow = a.allocation.dtype.kind in "iu"
+
     def load(i: Any, code: int) -> Any:
         try:
             if 0 <= i < n:
                 value = data[offset + i * step]
                 log(code + base + i * stride)
-                return value
+                return int(value) if narrow else value
         except (TypeError, OverflowError):
             pass
         return load_slowly(a, i, code)
@@ -191,7 +183,7 @@ def _access1(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
             log(code + base + i * stride)
             if type(value) is not scalar:
                 value = convert(value)
-            log(VALUE_MARK - (hash(value) & 0xFFFFFFFF if value == value else 1))
+            log(VALUE_MARK - crc32(value.tobytes()))
             data[offset + i * step] = value
         else:
             store_slowly(a, i, value, code)
@@ -203,6 +195,7 @@ def _access2(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
     (n, m), (step, inner), offset = a.shape, a.steps, a.offset
     data, log, scalar, convert, size = a.data, a.memory.log, a.scalar, a.convert, a.itemsize
     base = a.address
+    shared, narrow = a.allocation.space == "shared", a.allocation.dtype.kind in "iu"
 
     def load(i: Any, j: Any, code: int) -> Any:
         try:
@@ -210,12 +203,10 @@ def _access2(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
                 k = offset + i * step + j * inner
                 value = data[k]
                 log(code + base + k * size)
-                return value
+                return int(value) if narrow else value
         except (TypeError, OverflowError):
             pass
         return load_slowly(a, (i, j), code)
-
-    shared = a.allocation.space == "shared"
 
     def store(i: Any, j: Any, value: Any, code: int) -> None:
         if type(i) is int and type(j) is int and 0 <= i < n and 0 <= j < m:
@@ -224,7 +215,7 @@ def _access2(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
             if type(value) is not scalar:
                 value = convert(value)
             if shared:
-                log(VALUE_MARK - (hash(value) & 0xFFFFFFFF if value == value else 1))
+                log(VALUE_MARK - crc32(value.tobytes()))
             data[k] = value
         else:
             store_slowly(a, (i, j), value, code)
@@ -290,48 +281,75 @@ def locate(a: DeviceArray, idx: Any, code: int, store: bool) -> tuple[int | None
     return None, view(a, offset, tuple(kept_shape), tuple(kept_steps))
 
 
-def load_slowly(a: DeviceArray, idx: Any, code: int | None) -> Any:
-    """Read ``a[idx]`` for any index; recorded when there is a ``code``."""
-    position, part = locate(a, idx, code or 0, False)
+def whole(a: DeviceArray, value: Any) -> Any:
+    """An element as a kernel computes with it: integers in 64 bits, whatever the array's width."""
+    return int(value) if a.allocation.dtype.kind in "iu" else value
+
+
+def load_slowly(a: DeviceArray, idx: Any, code: int) -> Any:
+    """Read ``a[idx]`` for any index."""
+    position, part = locate(a, idx, code, False)
     if part is not None:
         return part
     if position is None:
-        return poison(a.allocation.dtype)
-    if code is not None:
-        a.memory.log(code + a.address + position * a.itemsize)
-    return a.data[position]
+        return whole(a, poison(a.allocation.dtype))
+    a.memory.log(code + a.address + position * a.itemsize)
+    return whole(a, a.data[position])
 
 
-def store_slowly(a: DeviceArray, idx: Any, value: Any, code: int | None) -> None:
-    """Write ``a[idx] = value`` for any index; a part takes a number or an array."""
-    position, part = locate(a, idx, code or 0, True)
+def store_slowly(a: DeviceArray, idx: Any, value: Any, code: int) -> None:
+    """Write ``a[idx] = value`` for any index; a part takes a number or an array, element by element as a GPU does."""
+    position, part = locate(a, idx, code, True)
     if part is not None:
-        for place in np.ndindex(*part.shape):
-            item = value[place] if isinstance(value, (DeviceArray, np.ndarray)) else value
-            store_slowly(part, place, item, code)
+        _store_part(part, value, code)
     elif position is not None:
         stored = value if type(value) is a.scalar else a.convert(value)
-        if code is not None:
-            a.memory.log(code + a.address + position * a.itemsize)
-            if a.allocation.space == "shared":
-                a.memory.log(VALUE_MARK - (hash(stored) & 0xFFFFFFFF if stored == stored else 1))
+        a.memory.log(code + a.address + position * a.itemsize)
+        if a.allocation.space == "shared":
+            a.memory.log(VALUE_MARK - crc32(stored.tobytes()))
         a.data[position] = stored
 
 
-def load_any(a: Any, idx: Any, code: int | None) -> Any:
-    """Read ``a[idx]`` for any container. Only DeviceArrays are recorded, and only with a ``code``."""
+def _store_part(part: DeviceArray, value: Any, code: int) -> None:
+    memory = part.memory
+    enter, step, load, store = memory.extra_sites(code, (LOAD, STORE), part.allocation.name)
+    memory.log(enter)
+    if isinstance(value, (DeviceArray, np.ndarray)) and tuple(value.shape) != part.shape:
+        raise ValueError(f"a part of shape {part.shape} of {part.allocation.name} cannot take an array of shape "
+                         f"{tuple(value.shape)}")
+    for place in np.ndindex(*part.shape):
+        memory.log(step)
+        item = value
+        if isinstance(value, DeviceArray):
+            item = load_slowly(value, place, load)
+        elif isinstance(value, np.ndarray):
+            item = value[place]
+        store_slowly(part, place, item, store)
+
+
+def _load_constant(a: np.ndarray, idx: Any) -> Any:
+    """Read a global NumPy array, which a GPU kernel holds as a constant: no index may be negative."""
+    for n, part in zip(a.shape, idx if isinstance(idx, tuple) else (idx,)):
+        if not isinstance(part, slice) and not 0 <= part < n:
+            raise IndexError(f"index {part} is outside a constant array of shape {a.shape}; a negative index does not "
+                             "count from the end inside a kernel")
+    return a[idx]
+
+
+def load_any(a: Any, idx: Any, code: int) -> Any:
+    """Read ``a[idx]`` for any container. Only DeviceArrays are recorded."""
     if type(a) is not DeviceArray:
-        return a[idx]
-    if len(a.shape) == 1 and type(idx) is int and code is not None:
+        return _load_constant(a, idx) if type(a) is np.ndarray and a.dtype.names is None else a[idx]
+    if len(a.shape) == 1 and type(idx) is int:
         return a.load(idx, code)
     return load_slowly(a, idx, code)
 
 
-def store_any(a: Any, idx: Any, value: Any, code: int | None) -> None:
+def store_any(a: Any, idx: Any, value: Any, code: int) -> None:
     """Write ``a[idx] = value`` for any container."""
     if type(a) is not DeviceArray:
         a[idx] = value
-    elif len(a.shape) == 1 and type(idx) is int and code is not None:
+    elif len(a.shape) == 1 and type(idx) is int:
         a.store(idx, value, code)
     else:
         store_slowly(a, idx, value, code)

@@ -31,6 +31,7 @@ class Builder(ast.NodeTransformer):
         self.cooperative = False
         self.calls: dict[str, FunctionType] = {}
         self.bound: dict[str, Any] = {}
+        self.chains: dict[tuple[str, ...], Any] = {}  # attributes of modules and what they stand for now
         self.temporaries = 0
         self.inner = 0  # depth of comprehensions: no yield may stand in one
 

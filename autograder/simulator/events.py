@@ -102,7 +102,7 @@ def _rounds(machine: Machine, site: np.ndarray, kind: np.ndarray, access: np.nda
     number = np.zeros(len(access), dtype=np.int64)
     if not len(access):
         return number
-    used = np.unique(site[kind == LOOP_STEP])
+    used = distinct(site[kind == LOOP_STEP])[0]
     at = site[access]
     size = 1
     for step in used:  # instances are numbered from the outside in, so the order is outermost first
@@ -116,7 +116,7 @@ def _rounds(machine: Machine, site: np.ndarray, kind: np.ndarray, access: np.nda
         rounds = (counted - base)[access]
         most = int(rounds[inside].max()) + 1
         if size * most >= _PACK_LIMIT >> 20:
-            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+            number = compact(number)[0]
             size = int(number.max()) + 1
         number = np.where(inside, number * most + rounds, number)
         size *= most
@@ -145,7 +145,32 @@ def unpack(key: np.ndarray, sizes: tuple[int, ...]) -> list[np.ndarray]:
     return columns[::-1]
 
 
+def distinct(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted distinct values and how often each stands there. NumPy's own ``unique`` hashes, which is many times
+    slower here."""
+    if not len(values):
+        return values, np.empty(0, np.int64)
+    ordered = np.sort(values)
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    return ordered[starts], np.diff(np.append(starts, len(ordered)))
+
+
 def compact(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Replace values by their rank: (ranks, the sorted distinct values)."""
-    values, ranks = np.unique(column, return_inverse=True)
-    return ranks.astype(np.int64), values
+    if not len(column):
+        return column.astype(np.int64), column
+    order = np.argsort(column, kind="stable")
+    ordered = column[order]
+    first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    ranks = np.empty(len(column), np.int64)
+    ranks[order] = np.cumsum(first) - 1
+    return ranks, ordered[first]
+
+
+def requests(batch: Batch) -> np.ndarray:
+    """Number of the warp request that each access belongs to."""
+    try:
+        key, _ = pack(batch.warp, batch.site, batch.round)
+    except OverflowError:
+        key, _ = pack(batch.warp, batch.site, compact(batch.round)[0])
+    return compact(key)[0]

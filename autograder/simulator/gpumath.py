@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -138,15 +137,6 @@ def _table() -> dict[str, Callable[..., Any]]:
 
 
 FUNCTIONS = _table()
-CONSTANTS = {n: getattr(math, n) for n in ("pi", "e", "tau", "inf", "nan")}
-
-
-def math_module() -> ModuleType:
-    """A stand-in for ``math`` whose functions follow the GPU. Host-only names are absent."""
-    module = ModuleType("math")
-    vars(module).update(FUNCTIONS)
-    vars(module).update(CONSTANTS)
-    return module
 
 
 def maximum(a: Any, *more: Any) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from autograder.simulator.arguments import bind_arguments, write_back
 from autograder.simulator.arrays import DeviceArray
 from autograder.simulator.errors import LaunchError
-from autograder.simulator.events import Batch, gather
+from autograder.simulator.events import Batch, gather, requests
 from autograder.simulator.machine import SHARED_LIMIT, Machine
 from autograder.simulator.names import python_function
 from autograder.simulator.sanitizer import Sanitizer
@@ -169,9 +169,7 @@ def _request_order(batch: Batch) -> np.ndarray:
     """Number of each access's request within its warp, in the order in which requests begin."""
     if not len(batch):
         return np.empty(0, np.int64)
-    request = np.stack([batch.warp, batch.site, batch.round])
-    _, where = np.unique(request, axis=1, return_inverse=True)
-    where = where.reshape(-1)
+    where = requests(batch)
     first = np.full(where.max() + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, where, batch.position)
     warp = np.zeros(len(first), np.int64)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import linecache
+import os
+import sys
 from array import array
 from collections import deque
-from types import CodeType, FunctionType
+from types import FrameType, FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,13 +17,21 @@ from autograder.simulator.arrays import DeviceArray
 from autograder.simulator.errors import KernelError, LaunchError, MemoryFault, StepLimit
 from autograder.simulator.findings import FindingList, describe_access, who
 from autograder.simulator.memory import Memory, block_size_problem
-from autograder.simulator.sites import ADDRESS_BITS, LOOP_STEP, MAX_SITES, SHARED_BASE, Site
+from autograder.simulator.sites import (
+    ADDRESS_BITS,
+    LOOP_ENTER,
+    LOOP_STEP,
+    MAX_SITES,
+    SHARED_BASE,
+    Site,
+)
 from autograder.simulator.template import Template, template
 from autograder.simulator.thread import WATCHED_KINDS, Thread
 from autograder.simulator.trace import Place
 
 SHARED_LIMIT = 48 * 1024
 NO_LIMIT = 1 << 62
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class Machine:
@@ -42,20 +52,21 @@ class Machine:
         # one log for all threads: a negative entry says which thread the following ones belong to
         self.events = array("q")
         self.log = self.events.append if record else deque(maxlen=0).append
-        self.memory = Memory(self.fault, self.log)
+        self.memory = Memory(self)
         self.sites: list[Site] = []
         self.loops: list[tuple[int, ...]] = []
         self._instances: dict[tuple[int, str], int] = {}
         self._depth: dict[int, int] = {}
         self._functions: dict[FunctionType, tuple[Template, FunctionType]] = {}
-        self._labels: dict[tuple[int, str], FunctionType] = {}
         self._owners: list[FunctionType] = []
-        self._shared: dict[tuple[CodeType, int], DeviceArray | np.ndarray] = {}
+        self._shared: dict[tuple[FunctionType, int], DeviceArray | np.ndarray] = {}
         self._shared_top = 0
         self.dynamic_shared = dynamic_shared
         self._dynamic: dict[np.dtype, DeviceArray] = {}
         self.threads: list[Thread] = []
         self._cooperates: dict[FunctionType, bool] = {}
+        self._extra: dict[Any, int] = {}
+        self.local_sizes: dict[str, int] = {}  # name of a local array -> bytes of an element
 
     def bind(self, function: FunctionType) -> None:
         """Rewrite the kernel. ``self.kernel(thread, 0, *args)`` then runs a thread of it."""
@@ -187,9 +198,8 @@ class Machine:
         site = self.sites[code >> ADDRESS_BITS]
         return head if head.isidentifier() else f"{site.text} of line {site.line}"
 
-    def shared_array(self, thread: Thread, owner: CodeType, code: int, site: int, shape: Any,
-                     dtype: Any) -> DeviceArray:
-        key = (owner, site)
+    def shared_array(self, thread: Thread, code: int, site: int, shape: Any, dtype: Any) -> DeviceArray:
+        key = (self._owners[code >> ADDRESS_BITS], site)  # as on the GPU: one array per function, not per call
         found = self._shared.get(key)
         if found is not None:
             return found
@@ -240,8 +250,43 @@ class Machine:
     def live_mask(self, warp: int) -> int:
         return sum(1 << t.laneid for t in self.threads[warp * 32:warp * 32 + 32] if t.state != "done")
 
-    def loop_instances(self) -> list[int]:
-        return [n for n, site in enumerate(self.sites) if site.kind == LOOP_STEP]
+    @property
+    def fenced(self) -> bool:
+        """Whether the kernel orders memory between blocks itself."""
+        return any("threadfence" in f.__code__.co_names for f in self._functions)
+
+    # accesses that rewritten code does not make by itself
+    def extra_sites(self, code: int | None, kinds: tuple[int, ...], text: str, frame: FrameType | None = None) -> tuple[int, ...]:
+        """Packed numbers of a loop's entry and step and of the sites inside it, made once per place: for a part of an
+        array written in one statement (``code``), or for code outside the rewriting (``frame``)."""
+        key = (code, kinds) if frame is None else (frame.f_code, frame.f_lineno, kinds)
+        base = self._extra.get(key)
+        if base is None:
+            base = self._extra[key] = len(self.sites)
+            if frame is None:
+                at = self.sites[code >> ADDRESS_BITS]
+                around, where = self.loops[code >> ADDRESS_BITS], (at.function, at.filename, at.line)
+                owner = self._owners[code >> ADDRESS_BITS]
+            else:
+                around, where = (), (frame.f_code.co_name, frame.f_code.co_filename, frame.f_lineno)
+                owner = self._owners[0]
+            for n, kind in enumerate((LOOP_ENTER, LOOP_STEP, *kinds)):
+                self.sites.append(Site(kind, *where, 0, text, ()))
+                self.loops.append(around if n < 2 else (*around, base + 1))
+                self._owners.append(owner)
+        return tuple((base + n) << ADDRESS_BITS for n in range(2 + len(kinds)))
+
+    def stray_code(self, kind: int, text: str) -> int:
+        """Log the loop step of an access made outside rewritten code, and give the access's packed number."""
+        frame = sys._getframe(2)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+            frame = frame.f_back
+        enter, step, access = self.extra_sites(None, (kind,), text, frame)
+        if self.current is not None and enter not in self.current.entered:
+            self.current.entered.add(enter)
+            self.log(enter)
+        self.log(step)
+        return access
 
 
 def _numba_dtype(dtype: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,16 +14,29 @@ from autograder.simulator.sites import GLOBAL_BASE, LOCAL_BASE
 Log = Callable[[int], Any]
 
 
+class Watcher(Protocol):
+    """What memory asks of the launch it belongs to."""
+
+    log: Log
+
+    def fault(self, array: DeviceArray, index: tuple[int, ...], code: int, store: bool) -> None:
+        """An access outside an array: raise, or return (the read then gives NaN, the write is dropped)."""
+
+    def extra_sites(self, code: int | None, kinds: tuple[int, ...], text: str) -> tuple[int, ...]:
+        """Packed numbers for the accesses of one statement that moves a part of an array."""
+
+    def stray_code(self, kind: int, text: str) -> int:
+        """Packed number for an access made outside rewritten code."""
+
+
 class Memory:
-    """All memory of one launch: hands out addresses, keeps the allocations, takes faults.
+    """All memory of one launch: hands out addresses and keeps the allocations."""
 
-    ``fault(array, index, code, store)`` is called for an access outside an array and must raise or
-    return (the read then gives NaN, the write is dropped); ``log`` takes one packed entry per access.
-    """
-
-    def __init__(self, fault: Callable[[DeviceArray, tuple[int, ...], int, bool], None], log: Log) -> None:
-        self.fault = fault
-        self.log = log
+    def __init__(self, watcher: Watcher) -> None:
+        self.fault = watcher.fault
+        self.log = watcher.log
+        self.extra_sites = watcher.extra_sites
+        self.stray_code = watcher.stray_code
         self.allocations: list[Allocation] = []
         self._next_global = GLOBAL_BASE
         self._converters: dict[np.dtype, Callable[[Any], Any]] = {}

@@ -68,7 +68,10 @@ class Rewriter(Builder):
 
     # what names mean
     def resolve(self, node: ast.expr) -> tuple[bool, Any]:
-        return names.resolve(self.function, self.locals, node)
+        known, value = names.resolve(self.function, self.locals, node)
+        if known and isinstance(node, ast.Attribute) and not isinstance(value, KernelName):
+            self.chains[tuple(ast.unparse(node).split("."))] = value
+        return known, value
 
     def kernel_value(self, node: ast.expr) -> ast.expr | None:
         """The replacement of a name or an attribute that means something else on the GPU."""
@@ -131,14 +134,24 @@ class Rewriter(Builder):
 
     def _comprehension(self, node: ast.expr) -> ast.expr:
         self.inner += 1
-        self.generic_visit(node)
+        outer = self.loops
+        for part in node.generators:
+            iterable = self.visit(part.iter)
+            enter, step = self.site(LOOP_ENTER, node, "for"), self.site(LOOP_STEP, node, "for")
+            part.iter = self.call(self.thread("rounds"), [iterable, self.code(enter), self.code(step)], node)
+            self.loops = (*self.loops, step)
+            part.ifs = [self.visit(test) for test in part.ifs]
+        for name in ("elt", "key", "value"):
+            if hasattr(node, name):
+                setattr(node, name, self.visit(getattr(node, name)))
+        self.loops = outer
         self.inner -= 1
         return node
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        return node  # a nested function runs as it is; its array accesses are checked, not recorded
+        return node  # a nested function runs as it is; DeviceArray's own indexing records its accesses
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         return node
@@ -245,8 +258,7 @@ class Rewriter(Builder):
             arguments, keywords = self.arguments(node)
             site = self.site(ALLOCATE, node, dotted)
             where = [self.code(site), ast.Constant(site)] if head == "shared" else [self.code(site)]
-            owner = [self.bind("function", self.function.__code__)] if head == "shared" else []
-            return self.call(self.thread(f"{head}_array"), [*owner, *where, *arguments], node, keywords)
+            return self.call(self.thread(f"{head}_array"), [*where, *arguments], node, keywords)
         if dotted == "cg.this_grid":
             return self.call(self.thread("this_grid"), [], node)
         if dotted in ("load4", "store4"):

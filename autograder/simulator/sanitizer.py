@@ -2,7 +2,7 @@
 
 racecheck: two accesses of one address by different threads, at least one of them a plain write, with nothing
 between that orders them. Within a block a barrier orders all threads, a warp operation the lanes of its warp;
-between blocks nothing does. Like compute-sanitizer it lets an atomic stand beside reads, and several threads
+between blocks nothing does, and a kernel that uses cuda.threadfence is not judged there. Like compute-sanitizer it lets an atomic stand beside reads, and several threads
 write the same value.
 """
 
@@ -18,6 +18,7 @@ from autograder.simulator.sites import ADDRESS_BITS, ATOMIC, GLOBAL_BASE, KIND_N
 from autograder.simulator.trace import Place
 
 _NONE = np.iinfo(np.int64).max
+_TOLD = 200  # conflicting addresses looked at one by one, per batch
 
 
 class Sanitizer:
@@ -25,9 +26,8 @@ class Sanitizer:
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        # per global array: which block (+1) last wrote or read each element, for races between blocks
-        self._writer: dict[int, np.ndarray] = {}
-        self._reader: dict[int, np.ndarray] = {}
+        # per global array: which block (+1) last read, wrote or atomically changed each element
+        self._marks: dict[int, tuple[np.ndarray, ...]] = {}
 
     def add(self, batch: Batch) -> None:
         if not len(batch):
@@ -42,7 +42,7 @@ class Sanitizer:
             inside = (batch.address >= a.address) & (batch.address < a.address + a.nbytes)
             if (inside & stores).any():
                 candidates |= inside
-            if several_blocks:
+            if several_blocks and not self.machine.fenced:
                 self._races_between_blocks(a, batch.take(inside))
         self._races_in_blocks(batch.take(candidates))
         self._uninitialised(batch)
@@ -56,11 +56,10 @@ class Sanitizer:
         address, block = compact(batch.address)[0], compact(batch.block)[0]
         order, starts = _groups(block, address, batch.interval)
         b, w = batch.take(order), warp[order]
-        mixed = _mixed(b.kind, starts)
+        mixed = _mixed(b, starts)
         ends = np.append(starts[1:], len(b))
         several_warps = np.minimum.reduceat(w, starts) != np.maximum.reduceat(w, starts)
-        for group in np.flatnonzero(mixed & several_warps):
-            self._report(b.take(slice(starts[group], ends[group])), by_warp=True)
+        self._report_some(b, starts, ends, mixed & several_warps, by_warp=True)
         # lanes of one warp, between two of its warp operations
         several = mixed & (np.minimum.reduceat(b.thread, starts) != np.maximum.reduceat(b.thread, starts))
         inside = np.repeat(several, ends - starts)
@@ -72,8 +71,15 @@ class Sanitizer:
         b = b.take(rest[again])
         ends = np.append(starts[1:], len(b))
         several = np.minimum.reduceat(b.thread, starts) != np.maximum.reduceat(b.thread, starts)
-        for group in np.flatnonzero(_mixed(b.kind, starts) & several):
-            self._report(b.take(slice(starts[group], ends[group])), by_warp=False)
+        self._report_some(b, starts, ends, _mixed(b, starts) & several, by_warp=False)
+
+    def _report_some(self, b: Batch, starts: np.ndarray, ends: np.ndarray, which: np.ndarray, *,
+                     by_warp: bool) -> None:
+        """Report the groups, a bounded number of them in words: a missing barrier shows at every address."""
+        groups = np.flatnonzero(which)
+        for group in groups[:_TOLD]:
+            self._report(b.take(slice(starts[group], ends[group])), by_warp=by_warp)
+        self.machine.findings.total += max(len(groups) - _TOLD, 0)
 
     def _report(self, group: Batch, *, by_warp: bool) -> None:
         pair = _conflict(group, by_warp)
@@ -81,6 +87,10 @@ class Sanitizer:
             return
         first, second = pair
         a = self._at(int(group.address[first]))
+        lines = sorted(self.machine.sites[int(group.site[n])].line for n in pair)
+        key = (*lines, a.name)
+        if self.machine.findings.again("racecheck", key):
+            return
         places = tuple(self._place(group, n) for n in pair)
         verbs = [_verb(int(group.kind[n])) for n in pair]
         index = self._index(a, int(group.address[first]))
@@ -96,36 +106,37 @@ class Sanitizer:
                     f"between them. Put {between} between the two.")
         self.machine.findings.add(
             "racecheck", text, places, a.name, index,
-            key=tuple(sorted((places[0].line, places[1].line))) + (a.name,))
+            key=key)
 
     def _races_between_blocks(self, a: Allocation, part: Batch) -> None:
         if not len(part):
             return
-        if a.number not in self._reader:
-            self._reader[a.number] = np.zeros(len(a.data), np.int32)
-            self._writer[a.number] = np.zeros(len(a.data), np.int32)
-        reader, writer = self._reader[a.number], self._writer[a.number]
+        if a.number not in self._marks:
+            self._marks[a.number] = tuple(np.zeros(len(a.data), np.int32) for _ in range(3))
+        reader, writer, atomic = self._marks[a.number]
         element = (part.address - a.address) // a.dtype.itemsize
         mark = (part.block + 1).astype(np.int32)
-        reads, plain = part.kind == LOAD, part.kind == STORE
+        reads, plain, added = part.kind == LOAD, part.kind == STORE, part.kind == ATOMIC
         # against blocks of earlier batches
         before = writer[element]
-        clash = (before != 0) & (before != mark) & (part.kind != ATOMIC)
-        clash |= plain & (reader[element] != 0) & (reader[element] != mark)
+        clash = (before != 0) & (before != mark)
+        for marks in (reader, atomic):
+            clash |= plain & (marks[element] != 0) & (marks[element] != mark)
         if clash.any():
             n = int(np.flatnonzero(clash)[0])
-            self._report_blocks(part, n, a, int(before[n] or reader[element[n]]) - 1)
+            self._report_blocks(part, n, a, int(before[n] or reader[element[n]] or atomic[element[n]]) - 1)
         # within the batch
         if not reads.all():
             order, starts = _groups(element)
             b = part.take(order)
             several = np.minimum.reduceat(b.block, starts) != np.maximum.reduceat(b.block, starts)
-            for group in np.flatnonzero(_mixed(b.kind, starts) & several)[:1]:
+            for group in np.flatnonzero(_mixed(b, starts) & several)[:1]:
                 n, other = starts[group], starts[group] + np.flatnonzero(
                     b.block[starts[group]:] != b.block[starts[group]])[0]
                 self._report_blocks(b, int(other), a, int(b.block[n]))
         reader[element[reads]] = mark[reads]
-        writer[element[~reads]] = mark[~reads]
+        writer[element[plain]] = mark[plain]
+        atomic[element[added]] = mark[added]
 
     def _report_blocks(self, part: Batch, n: int, a: Allocation, other: int) -> None:
         place = self._place(part, n)
@@ -224,20 +235,28 @@ def _groups(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return order, np.concatenate([[0], change]).astype(np.int64)
 
 
-def _mixed(kind: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Groups that hold a plain write, so that two accesses can conflict."""
-    return np.maximum.reduceat((kind == STORE).astype(np.int8), starts) > 0
+def _mixed(group: Batch, starts: np.ndarray) -> np.ndarray:
+    """Groups in which two accesses can conflict: a plain write, and not only writes of one value."""
+    stores = group.kind == STORE
+    any_store = np.maximum.reduceat(stores.astype(np.int8), starts) > 0
+    only_stores = np.minimum.reduceat(stores.astype(np.int8), starts) > 0
+    one_value = np.minimum.reduceat(group.value, starts) == np.maximum.reduceat(group.value, starts)
+    known = np.minimum.reduceat(group.value, starts) != 0
+    one_site = np.minimum.reduceat(group.site, starts) == np.maximum.reduceat(group.site, starts)
+    return any_store & ~(only_stores & one_value & (known | one_site))
 
 
 def _conflict(group: Batch, by_warp: bool) -> tuple[int, int] | None:
     """Two accesses of the group that conflict, a write first; None when there is none. Two writes of the
     same value do not, nor do two of unknown value through the same instruction (global memory)."""
     owner = group.thread // 32 if by_warp else group.thread
-    for first in np.flatnonzero(group.kind == STORE):
-        against = owner != owner[first]
-        same = (group.value == group.value[first]) & ((group.value != 0) | (group.site == group.site[first]))
-        against &= ~((group.kind == STORE) & same)
-        found = np.flatnonzero(against)
-        if len(found):
-            return int(first), int(found[0])
+    stores = group.kind == STORE
+    first = int(np.flatnonzero(stores)[0])
+    others = owner != owner[first]
+    same = stores & (group.value == group.value[first]) & ((group.value != 0) | (group.site == group.site[first]))
+    if (others & ~same).any():
+        return first, int(np.flatnonzero(others & ~same)[0])
+    # the others only write the same value again: that meets whatever else the first one's owner does
+    if others.any() and (~others & ~same).any():
+        return int(np.flatnonzero(others)[0]), int(np.flatnonzero(~others & ~same)[0])
     return None

@@ -30,6 +30,7 @@ class Template:
     cooperative: bool
     calls: dict[str, FunctionType]
     bound: dict[str, Any] = field(default_factory=dict)
+    chains: tuple[tuple[tuple[str, ...], Any], ...] = ()  # what attributes of modules stood for
 
 
 _cache: dict[tuple, tuple[Template, tuple]] = {}
@@ -50,17 +51,25 @@ def template(function: FunctionType, cooperates: Callable[[FunctionType], bool],
             special.append((name, value.fn, cooperates(value.fn)))
         elif isinstance(value, (ModuleType, type)) or callable(value):
             special.append((name, value, None))
-    key = (code, is_kernel, tuple((n, id(v), c) for n, v, c in special))
-    if key in _cache:
-        return _cache[key][0]
+    key = (code, code.co_filename, is_kernel, tuple((n, id(v), c) for n, v, c in special))
+    known = _cache.get(key)
+    if known is not None and all(_reached(function, chain) == value for chain, value in known[0].chains):
+        return known[0]
     rewriter = Rewriter(function, cooperates, is_kernel)
     rewritten = rewriter.run(_source(function))
     made = Template(function.__name__, rewritten, tuple(rewriter.sites), rewriter.cooperative,
-                    rewriter.calls, rewriter.bound)
+                    rewriter.calls, rewriter.bound, tuple(rewriter.chains.items()))
     if len(_cache) >= _CACHE_SIZE:
         _cache.pop(next(iter(_cache)), None)
     _cache[key] = (made, tuple(special))  # keeps the objects alive, so that their ids stay theirs
     return made
+
+
+def _reached(function: FunctionType, chain: tuple[str, ...]) -> Any:
+    value = lookup(function, chain[0])
+    for name in chain[1:]:
+        value = getattr(value, name, None)
+    return value
 
 
 def _source(function: FunctionType) -> ast.FunctionDef:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autograder.simulator.allocation import poison
-from autograder.simulator.arrays import DeviceArray, load_any, locate, store_any
+from autograder.simulator.arrays import DeviceArray, load_any, locate, store_any, whole
 from autograder.simulator.errors import KernelError
 from autograder.simulator.gpumath import maximum, minimum
 from autograder.simulator.memory import LOCAL_LIMIT, LOCAL_STRIDE
@@ -19,7 +18,7 @@ from autograder.simulator.sites import LOCAL_BASE
 if TYPE_CHECKING:
     from autograder.simulator.machine import Machine
 
-_LONG_RANGE = 1 << 16
+_PIECE = 256
 WATCHED_KINDS = "biufc"  # arrays of records are left to NumPy, unrecorded
 
 
@@ -47,7 +46,7 @@ class Thread:
 
     __slots__ = ("machine", "threadIdx", "blockIdx", "blockDim", "gridDim", "linear", "laneid", "warp",
                  "log", "mark", "state", "answer", "local_top", "resume", "waits",
-                 "left")
+                 "left", "locals", "entered")
 
     def __init__(self, machine: Machine, linear: int) -> None:
         bx, by, _ = machine.block
@@ -66,6 +65,8 @@ class Thread:
     def begin_block(self, block: Dim3) -> None:
         self.blockIdx = block
         self.local_top = 0
+        self.locals: dict[int, DeviceArray] = {}
+        self.entered: set[int] = set()  # sites of accesses outside rewritten code that this thread has come by
         self.state = "ready"
         self.answer: Any = None
         self.resume: Callable[[Any], Any] | None = None
@@ -99,21 +100,34 @@ class Thread:
             machine.out_of_steps(self, code)
 
     def loop(self, iterable: Iterable[Any], code: int) -> Iterable[Any]:
-        """Count the rounds of a ``for`` loop: at once where their number is known and modest."""
+        """Count the rounds of a ``for`` loop: at once where they are few, in pieces where a loop may be left early."""
         machine = self.machine
-        if type(iterable) is range and len(iterable) < _LONG_RANGE:
+        if type(iterable) is range:
+            if len(iterable) > _PIECE:
+                return self._in_pieces(iterable, code)
             machine.steps += len(iterable)
             if machine.steps > machine.step_limit:
                 machine.out_of_steps(self, code)
             return iterable
         return self._counted(iterable, code)
 
+    def _in_pieces(self, rounds: range, code: int) -> Iterator[int]:
+        for start in range(0, len(rounds), _PIECE):
+            piece = rounds[start:start + _PIECE]
+            self.spend(len(piece), code)
+            yield from piece
+
     def _counted(self, iterable: Iterable[Any], code: int) -> Iterator[Any]:
-        machine = self.machine
         for item in iterable:
-            machine.steps += 1
-            if machine.steps > machine.step_limit:
-                machine.out_of_steps(self, code)
+            self.spend(1, code)
+            yield item
+
+    def rounds(self, iterable: Iterable[Any], enter: int, step: int) -> Iterator[Any]:
+        """The loop of a comprehension: its start and each round are logged, as a statement's are."""
+        self.log(enter)
+        for item in iterable:
+            self.spend(1, step)
+            self.log(step)
             yield item
 
     def enter(self, code: int, label: str) -> int:
@@ -132,10 +146,10 @@ class Thread:
         return (1 << self.laneid) - 1
 
     # arrays
-    def shared_array(self, owner: CodeType, code: int, site: int, shape: Any, dtype: Any,
+    def shared_array(self, code: int, site: int, shape: Any, dtype: Any,
                      alignment: int | None = None) -> Any:
         self._refuse_alignment(alignment)
-        return self.machine.shared_array(self, owner, code, site, shape, dtype)
+        return self.machine.shared_array(self, code, site, shape, dtype)
 
     @staticmethod
     def _refuse_alignment(alignment: int | None) -> None:
@@ -148,6 +162,9 @@ class Thread:
         dims, kind = machine.shape_of(shape, "local"), machine.dtype_of(dtype)
         if kind.kind not in WATCHED_KINDS:
             return np.zeros(dims, kind)
+        found = self.locals.get(code)
+        if found is not None and found.dtype == kind and tuple(found.shape) == dims:
+            return found  # one place in the source is one array, however often a thread comes by
         count = int(np.prod(dims, dtype=np.int64))
         start = (self.local_top + 15) // 16 * 16
         self.local_top = start + count * kind.itemsize
@@ -156,7 +173,9 @@ class Thread:
         address = LOCAL_BASE + self.linear * LOCAL_STRIDE + start
         owned = machine.memory.allocate(machine.array_name(code), "local", kind, dims, address,
                                         [poison(kind)] * count)
-        return machine.memory.array(owned, dims)
+        machine.local_sizes[owned.name] = kind.itemsize
+        made = self.locals[code] = machine.memory.array(owned, dims)
+        return made
 
     @staticmethod
     def const_array(value: Any) -> Any:
@@ -206,7 +225,7 @@ class Thread:
         if position is None:
             return poison(a.allocation.dtype)
         self.log(code + a.address + position * a.itemsize)
-        old = a.data[position]
+        old = whole(a, a.data[position])
         a.data[position] = a.convert(change(old))
         return old
 

@@ -6,8 +6,7 @@ and the figures draw it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -125,4 +124,3 @@ class Trace:
     accesses: int  # memory accesses of all threads together, any space
     barriers: int  # block barriers completed, all blocks together
     touches: Touches | None = None
-    notes: tuple[Any, ...] = field(default=())

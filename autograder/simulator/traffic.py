@@ -6,7 +6,7 @@ import linecache
 
 import numpy as np
 
-from autograder.simulator.events import Batch, compact, pack, unpack
+from autograder.simulator.events import Batch, compact, distinct, pack, requests, unpack
 from autograder.simulator.machine import Machine
 from autograder.simulator.sites import GLOBAL_BASE, KIND_NAMES, LOAD, LOCAL_BASE
 from autograder.simulator.trace import LineTraffic, Traffic
@@ -32,28 +32,27 @@ class Ledger:
         owner, sizes = self._owners(batch.address)
         width = len(sizes) + 1
         row = batch.site * width + owner + 1
-        rows, where = np.unique(row, return_inverse=True)
+        rows, total = distinct(row)
         itemsize = np.array([4, *sizes], dtype=np.int64)  # local arrays are counted by their site below
-        total = np.bincount(where, minlength=len(rows))
         for number, count in zip(rows, total):
             site, array = int(number) // width, int(number) % width - 1
             size = int(itemsize[array + 1]) if array >= 0 else self._local_size(site)
             self._row(site, array)[2] += int(count) * size
         key, shape, sectors = self._keys(batch)
-        distinct = np.unique(key)
-        _, site, _, sector = unpack(distinct, shape)
+        pieces, _ = distinct(key)
+        _, site, _, sector = unpack(pieces, shape)
         address = sectors[sector] * SECTOR
         array, _ = self._owners(address)
-        for number, count in zip(*np.unique(site * width + array + 1, return_counts=True)):
+        for number, count in zip(*distinct(site * width + array + 1)):
             self._row(int(number) // width, int(number) % width - 1)[1] += int(count)
-        group = distinct // shape[-1]
-        joined = np.unique(group * width + array + 1)
+        group = pieces // shape[-1]
+        joined, _ = distinct(group * width + array + 1)
         joined_site = joined // width // shape[2] % shape[1]
-        for number, count in zip(*np.unique(joined_site * width + joined % width, return_counts=True)):
+        for number, count in zip(*distinct(joined_site * width + joined % width)):
             self._row(int(number) // width, int(number) % width - 1)[0] += int(count)
         self._count_conflicts(batch.take(batch.address < LOCAL_BASE), owner[batch.address < LOCAL_BASE])
-        in_global = np.unique(group[address >= GLOBAL_BASE])
-        for number, count in zip(*np.unique(in_global // shape[2] % shape[1], return_counts=True)):
+        in_global, _ = distinct(group[address >= GLOBAL_BASE])
+        for number, count in zip(*distinct(in_global // shape[2] % shape[1])):
             self.requests[int(number)] = self.requests.get(int(number), 0) + int(count)
 
     def _row(self, site: int, array: int) -> list[int]:
@@ -64,18 +63,17 @@ class Ledger:
         of one bank are served one after another. Counts the extra turns."""
         if not len(batch):
             return
-        words, site_of, array_of = batch.address // 4, batch.site, owner
-        request, _ = compact(np.unique(np.stack([batch.warp, batch.site, batch.round]), axis=1,
-                                       return_inverse=True)[1].reshape(-1))
+        request = requests(batch)
         first = np.zeros(int(request.max()) + 1, np.int64)
         first[request] = np.arange(len(request))
-        wanted = np.unique(np.stack([request, words]), axis=1)
-        bank, turns = np.unique(wanted[0] * BANKS + wanted[1] % BANKS, return_counts=True)
+        word, words = compact(batch.address // 4)
+        wanted, _ = distinct(request * len(words) + word)
+        bank, turns = distinct(wanted // len(words) * BANKS + words[wanted % len(words)] % BANKS)
         starts = np.flatnonzero(np.diff(bank // BANKS, prepend=-1))
         extra = np.maximum.reduceat(turns, starts) - 1
         for number in np.flatnonzero(extra):
             at = first[bank[starts[number]] // BANKS]
-            self._row(int(site_of[at]), int(array_of[at]))[3] += int(extra[number])
+            self._row(int(batch.site[at]), int(owner[at]))[3] += int(extra[number])
 
     def _owners(self, address: np.ndarray) -> tuple[np.ndarray, list[int]]:
         """Number of the array that each address belongs to (-1: local memory), and all element sizes."""
@@ -89,10 +87,7 @@ class Ledger:
         return np.where(local, -1, found), [a.dtype.itemsize for a in arrays]
 
     def _local_size(self, site: int) -> int:
-        text = self.machine.sites[site].text
-        sizes = [a.dtype.itemsize for a in self.machine.memory.allocations
-                 if a.space == "local" and a.name == text]
-        return sizes[0] if sizes else 4
+        return self.machine.local_sizes.get(self.machine.sites[site].text, 4)
 
     @staticmethod
     def _keys(batch: Batch) -> tuple[np.ndarray, tuple[int, ...], np.ndarray]:
@@ -117,9 +112,9 @@ class Ledger:
             for n in range(4):
                 held[n] += counts[n]
         made = []
-        for (filename, line, function, name, space, op), (requests, sectors, size, conflicts) in merged.items():
+        for (filename, line, function, name, space, op), (count, sectors, size, conflicts) in merged.items():
             text = linecache.getline(filename, line).strip()
-            made.append(LineTraffic(function, filename, line, text, name, space, op, requests,
+            made.append(LineTraffic(function, filename, line, text, name, space, op, count,
                                     sectors if space == "global" else 0, size, conflicts))
         return tuple(sorted(made, key=lambda r: (r.filename, r.line, r.op != "load", r.array)))
 
@@ -132,6 +127,6 @@ class Ledger:
                 side = load if self.machine.sites[number].kind == LOAD else store
                 side[1] += sectors
                 side[2] += size
-        for number, requests in self.requests.items():
-            (load if self.machine.sites[number].kind == LOAD else store)[0] += requests
+        for number, count in self.requests.items():
+            (load if self.machine.sites[number].kind == LOAD else store)[0] += count
         return Traffic(*load, *store)

@@ -30,7 +30,7 @@ def run(out: Path, *, released: Path | None = None, jobs: int = 1, stream: Any =
     write_class(students, releases, out / HANDED_IN)
     print(f"A class of {len(students)}, {len(LABS)} labs, in {out / HANDED_IN}", flush=True)
     result = grade(LABS, out / HANDED_IN, out / GRADED, SEED, released=released, jobs=jobs, stream=stream)
-    print(table(result.rows, shutil.get_terminal_size((120, 24)).columns))
+    print(table(result.rows, shutil.get_terminal_size((160, 24)).columns))
     problems = all_differences(students, releases, result)
     print()
     for problem in problems:
@@ -39,8 +39,9 @@ def run(out: Path, *, released: Path | None = None, jobs: int = 1, stream: Any =
         print(f"{len(problems)} of the marks are not as expected.")
     else:
         print(
-            f"All {len(result.rows)} submissions got what they should: right kernels full marks, "
-            "the untouched notebook 0 in every checked cell, wrong kernels lose exactly the checks that they must."
+            f"All {len(result.rows)} submissions got what they should: right kernels every point that a "
+            "machine gives, the untouched notebook 0 in every checked cell, wrong kernels lose exactly the "
+            "checks that they must."
         )
     print(f"Grades:   {out / GRADED / 'grades.csv'}")
     print(f"Feedback: {out / GRADED / 'feedback'} (one page per student and lab)")

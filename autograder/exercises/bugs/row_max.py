@@ -103,6 +103,15 @@ BUGS: tuple[NamedBug, ...] = (
         ("        cuda.syncthreads()\n        half //= 2", "        half //= 2"),
     ),
     bug(
+        "early_return",
+        "threads leave before the barrier",
+        "Threads past the end of a short row return at once, so they never fill their place in shared memory and "
+        "never come to the barriers. Keep every thread, and give those the identity.",
+        "safety",
+        _STRIDED,
+        ("    best = float32(", "    if t >= n:\n        return\n    best = float32("),
+    ),
+    bug(
         "barrier_in_branch",
         "barrier inside a branch",
         "cuda.syncthreads() stands under `if t < half`, so only some of the block's threads reach it. "

@@ -68,6 +68,27 @@ BUGS: tuple[NamedBug, ...] = (
         ("in range(WARPS)", "in range(32)"),
     ),
     bug(
+        "early_return",
+        "threads leave before the barrier",
+        "Threads past the end of a short row return at once, so they never fill their place in shared memory and "
+        "never come to the barriers. Keep every thread, and give those the identity.",
+        "values rescale safety",
+        _STRIDED,
+        ("    total = float32(", "    if t >= n:\n        return\n    total = float32("),
+    ),
+    bug(
+        "no_barrier_in_warp_tail",
+        "last steps of the tree without barriers",
+        "The last 32 threads of the tree run on without barriers, as if a warp always moved in step. It need not: "
+        "put cuda.syncwarp() or a barrier between the steps.",
+        "values rescale safety",
+        _STRIDED,
+        (
+            "        cuda.syncthreads()\n        half //= 2",
+            "        if half > 32:\n            cuda.syncthreads()\n        half //= 2",
+        ),
+    ),
+    bug(
         "barrier_in_branch",
         "barrier inside a branch",
         "cuda.syncthreads() stands under `if t < half`, so only some of the block's threads reach it. "
