@@ -214,7 +214,7 @@ def test_a_reloaded_module_and_a_twin_file_are_not_mixed_up(tmp_path, monkeypatc
     importlib.invalidate_caches()
     import linecache
 
-    linecache.clearcache()
+    linecache.checkcache(helpers_of_mine.__file__)
     importlib.reload(helpers_of_mine)
     launch(kernel, 1, 1, (out,))
     assert out[0] == 22

@@ -130,7 +130,8 @@ class Sanitizer:
             order, starts = _groups(element)
             b = part.take(order)
             several = np.minimum.reduceat(b.block, starts) != np.maximum.reduceat(b.block, starts)
-            for group in np.flatnonzero(_mixed(b, starts) & several)[:1]:
+            stores = np.maximum.reduceat((b.kind == STORE).astype(np.int8), starts) > 0
+            for group in np.flatnonzero(stores & several)[:1]:
                 n, other = starts[group], starts[group] + np.flatnonzero(
                     b.block[starts[group]:] != b.block[starts[group]])[0]
                 self._report_blocks(b, int(other), a, int(b.block[n]))
