@@ -389,3 +389,49 @@ def test_four_floats_in_one_instruction():
         out[0] = a + d
 
     assert tools(launch(past_end, 1, 2, (X, Y))) == {"memcheck"}
+
+
+@cuda.jit
+def halves_then_all(out):
+    """Right: the lower half meets once more on its own, then all lanes meet before they read."""
+    t = cuda.threadIdx.x
+    buf = cuda.shared.array(32, numba.float32)
+    if t < 16:
+        cuda.syncwarp(0x0000FFFF)
+    buf[t] = t
+    cuda.syncwarp()
+    out[t] = buf[31 - t]
+
+
+@cuda.jit
+def halves_never_meet(out):
+    t = cuda.threadIdx.x
+    buf = cuda.shared.array(32, numba.float32)
+    buf[t] = t
+    if t < 16:
+        cuda.syncwarp(0x0000FFFF)
+        cuda.syncwarp(0x0000FFFF)
+    else:
+        cuda.syncwarp(0xFFFF0000)
+    out[t] = buf[31 - t]
+
+
+@cuda.jit
+def halves_apart(out):
+    """Right: each half reads what its own lanes wrote."""
+    t = cuda.threadIdx.x
+    buf = cuda.shared.array(32, numba.float32)
+    buf[t] = t
+    if t < 16:
+        cuda.syncwarp(0x0000FFFF)
+    else:
+        cuda.syncwarp(0xFFFF0000)
+    out[t] = buf[t ^ 1]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_partial_masks_order_only_the_lanes_they_name(order):
+    out = np.zeros(32)
+    assert launch(halves_then_all, 1, 32, (out,), order=order).findings == () and out[0] == 31
+    assert launch(halves_apart, 1, 32, (out,), order=order).findings == ()
+    assert tools(launch(halves_never_meet, 1, 32, (out,), order=order)) == {"racecheck"}

@@ -13,6 +13,8 @@ from autograder.simulator.errors import LaunchError
 from autograder.simulator.fresh import mask_of, root_of
 from autograder.simulator.memory import Memory
 
+_INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+
 # first and one-past-last byte address, the array, its place among the arguments, and how many bytes into its
 # own 256-byte aligned memory it starts
 Span = tuple[int, int, np.ndarray, int, int]
@@ -35,7 +37,7 @@ def bind_arguments(memory: Memory, function: FunctionType, args: Sequence[Any],
     made: list[Any] = []
     for n, arg in enumerate(args):
         host = _host_array(arg)
-        made.append(None if host is not None else int(arg) if isinstance(arg, np.integer) else arg)
+        made.append(None if host is not None else int(arg) if type(arg) in _INTEGERS else arg)
         if host is not None:
             start, end = _extent(host)
             spans.append((start, end, host, n, _lead(arg, start)))

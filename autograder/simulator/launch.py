@@ -94,6 +94,7 @@ def _run(machine: Machine, args: Sequence[Any], order: str | int, ledger: Ledger
         ledger.add(batch)
         ledger.events += sum(int((log >= 0).sum()) for _, log in pending)
         sanitizer.add(batch)
+        machine.partial_masks.clear()
         pending, held = [], 0
         return batch
 
@@ -105,6 +106,7 @@ def _run(machine: Machine, args: Sequence[Any], order: str | int, ledger: Ledger
             except Exception as error:
                 _locate(error, machine)
                 raise
+            machine.end_block(n)
             if not machine.record:
                 continue
             pending.append((n, np.array(machine.events, dtype=np.int64)))

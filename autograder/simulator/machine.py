@@ -66,6 +66,9 @@ class Machine:
         self.threads: list[Thread] = []
         self._cooperates: dict[FunctionType, bool] = {}
         self._extra: dict[Any, int] = {}
+        self._warp_masks: dict[int, list[int]] = {}  # of the running block, by warp: lanes of each operation
+        self._partial: set[int] = set()
+        self.partial_masks: dict[tuple[int, int], list[int]] = {}  # (block, warp) -> the same, where some were partial
         self.local_sizes: dict[str, int] = {}  # name of a local array -> bytes of an element
 
     def bind(self, function: FunctionType) -> None:
@@ -246,6 +249,18 @@ class Machine:
             self.memory.allocations = [a for a in self.memory.allocations if a.space != "local"]
             for n, a in enumerate(self.memory.allocations):
                 a.number = n
+
+    def note_warp_operation(self, warp: int, here: int, alive: int) -> None:
+        """Lanes ``here`` of the ``alive`` ones have met in a warp operation."""
+        self._warp_masks.setdefault(warp, []).append(here)
+        if here != alive:
+            self._partial.add(warp)
+
+    def end_block(self, block: int) -> None:
+        """Keep the masks of warps that synchronised in parts; for the others a count is enough."""
+        for warp in self._partial:
+            self.partial_masks[block, warp] = self._warp_masks[warp]
+        self._warp_masks, self._partial = {}, set()
 
     def live_mask(self, warp: int) -> int:
         return sum(1 << t.laneid for t in self.threads[warp * 32:warp * 32 + 32] if t.state != "done")

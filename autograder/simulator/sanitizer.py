@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from autograder.simulator.allocation import Allocation
+from autograder.simulator.clocks import LaneClocks
 from autograder.simulator.events import Batch, compact, pack
 from autograder.simulator.findings import plain_index, who
 from autograder.simulator.machine import Machine
@@ -66,12 +67,33 @@ class Sanitizer:
         if not inside.any():
             return
         rest = np.flatnonzero(inside)
+        if self.machine.partial_masks:
+            rest = self._races_of_parts(b, block[order], address[order], rest)
+            if not len(rest):
+                return
         again, starts = _groups(block[order][rest], address[order][rest], b.interval[rest],
                                 lane_order[order][rest])
         b = b.take(rest[again])
         ends = np.append(starts[1:], len(b))
         several = np.minimum.reduceat(b.thread, starts) != np.maximum.reduceat(b.thread, starts)
         self._report_some(b, starts, ends, _mixed(b, starts) & several, by_warp=False)
+
+    def _races_of_parts(self, b: Batch, block: np.ndarray, address: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        """Check the warps that synchronised in parts, with clocks; gives the accesses of the other warps."""
+        partial = self.machine.partial_masks
+        own = np.array([(int(b.block[n]), int(b.thread[n]) // 32) in partial for n in rest])
+        mine = rest[own]
+        if len(mine):
+            clocks = {key: LaneClocks(masks) for key, masks in partial.items()}
+            again, starts = _groups(block[mine], address[mine], b.interval[mine], b.thread[mine] // 32)
+            part = b.take(mine[again])
+            ends = np.append(starts[1:], len(part))
+            for group in np.flatnonzero(_mixed(part, starts))[:_TOLD]:
+                some = part.take(slice(starts[group], ends[group]))
+                pair = _unordered(some, clocks[int(some.block[0]), int(some.thread[0]) // 32])
+                if pair is not None:
+                    self._report(some.take(np.array(pair)), by_warp=False)
+        return rest[~own]
 
     def _report_some(self, b: Batch, starts: np.ndarray, ends: np.ndarray, which: np.ndarray, *,
                      by_warp: bool) -> None:
@@ -245,6 +267,18 @@ def _mixed(group: Batch, starts: np.ndarray) -> np.ndarray:
     known = np.minimum.reduceat(group.value, starts) != 0
     one_site = np.minimum.reduceat(group.site, starts) == np.maximum.reduceat(group.site, starts)
     return any_store & ~(only_stores & one_value & (known | one_site))
+
+
+def _unordered(group: Batch, clocks: LaneClocks) -> tuple[int, int] | None:
+    """A write and an access of another lane that no chain of warp operations orders."""
+    lane = group.thread % 32
+    for first in np.flatnonzero(group.kind == STORE):
+        for other in range(len(group)):
+            same = group.kind[other] == STORE and group.value[other] == group.value[first] != 0
+            if lane[other] != lane[first] and not same and not clocks.ordered(
+                    int(lane[first]), int(group.sync[first]), int(lane[other]), int(group.sync[other])):
+                return int(first), other
+    return None
 
 
 def _conflict(group: Batch, by_warp: bool) -> tuple[int, int] | None:

@@ -47,6 +47,7 @@ def answer(machine: Machine, waiting: list[Thread], *, force: bool) -> tuple[lis
             still += lanes
             continue
         forced = forced or not complete
+        machine.note_warp_operation(number, here, alive)
         _note_faults(machine, number, mask, alive, here, lanes)
         for thread in lanes:
             machine.log(thread.mark)
