@@ -33,6 +33,11 @@ def converter(dtype: np.dtype) -> Callable[[Any], Any]:
     return scalar
 
 
+def is_narrow(dtype: np.dtype) -> bool:
+    """Integers below 64 bits: numba computes with them in 64, so they leave memory as Python ints."""
+    return dtype.kind in "iu" and dtype.itemsize < 8
+
+
 def poison(dtype: np.dtype) -> Any:
     """What uninitialised shared and local memory holds: NaN, or a large odd integer."""
     if dtype.kind in "fc":

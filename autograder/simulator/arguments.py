@@ -13,7 +13,7 @@ from autograder.simulator.errors import LaunchError
 from autograder.simulator.fresh import mask_of, root_of
 from autograder.simulator.memory import Memory
 
-_INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64)
+_INTEGERS = (np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32)  # computed with in 64 bits
 
 # first and one-past-last byte address, the array, its place among the arguments, and how many bytes into its
 # own 256-byte aligned memory it starts

@@ -15,7 +15,7 @@ from zlib import crc32
 
 import numpy as np
 
-from autograder.simulator.allocation import Allocation, poison
+from autograder.simulator.allocation import Allocation, is_narrow, poison
 from autograder.simulator.errors import KernelError
 from autograder.simulator.sites import LOAD, STORE, VALUE_MARK
 
@@ -159,7 +159,7 @@ def _access1(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
     base = a.address + offset * size
     stride = step * size
 
-    narrow = a.allocation.dtype.kind in "iu"
+    narrow = is_narrow(a.allocation.dtype)
 
     def load(i: Any, code: int) -> Any:
         try:
@@ -195,7 +195,7 @@ def _access2(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
     (n, m), (step, inner), offset = a.shape, a.steps, a.offset
     data, log, scalar, convert, size = a.data, a.memory.log, a.scalar, a.convert, a.itemsize
     base = a.address
-    shared, narrow = a.allocation.space == "shared", a.allocation.dtype.kind in "iu"
+    shared, narrow = a.allocation.space == "shared", is_narrow(a.allocation.dtype)
 
     def load(i: Any, j: Any, code: int) -> Any:
         try:
@@ -282,8 +282,8 @@ def locate(a: DeviceArray, idx: Any, code: int, store: bool) -> tuple[int | None
 
 
 def whole(a: DeviceArray, value: Any) -> Any:
-    """An element as a kernel computes with it: integers in 64 bits, whatever the array's width."""
-    return int(value) if a.allocation.dtype.kind in "iu" else value
+    """An element as a kernel computes with it: narrow integers widened."""
+    return int(value) if is_narrow(a.allocation.dtype) else value
 
 
 def load_slowly(a: DeviceArray, idx: Any, code: int) -> Any:
