@@ -18,16 +18,21 @@ from .report import Report
 ORIGIN = "notebook"
 
 
-def check(check_id: str, obj: object) -> float:
+_NOTHING = object()  # no second argument
+
+
+def check(check_id: str, obj: object = _NOTHING) -> float:
     """Judge a kernel (or, for a formula, a function) and return the points it earned.
 
     ``check_id``: "lab2.online_softmax_tiled.rescale", or an exercise without the check's name for all
-    of its checks. The verdict is printed; in Jupyter a table of the cases follows it.
+    of its checks. The verdict is printed; in Jupyter it is a table of the cases.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             report = judge_live(check_id, obj)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("the check was stopped; run the cell again for a verdict") from None
         except Exception as problem:  # ours, not the student's; silence would be full marks
             report = _internal(check_id, problem)
         show(report)
@@ -41,6 +46,9 @@ def judge_live(check_id: str, obj: object) -> Report:
     from .judge.reports import could_not_judge, refused
     from .source import SourceRefused, gather_live
 
+    turned = _wrong_arguments(check_id, obj)
+    if turned:
+        return could_not_judge(getattr(check_id, "__name__", check_id), ORIGIN, turned)
     try:
         exercise, _ = parse(check_id)
     except UnknownCheck as problem:
@@ -52,16 +60,33 @@ def judge_live(check_id: str, obj: object) -> Report:
     return run_judge(source, check_id, seed=0)
 
 
+def _wrong_arguments(check_id: object, obj: object) -> str:
+    """A sentence when ``check`` was not called with a name and a kernel, in that order; "" otherwise."""
+    if obj is _NOTHING:
+        if isinstance(check_id, str):
+            call = f'check("{check_id}", {(check_id.split(".") + ["row_max"])[1]})'
+        else:
+            name = getattr(check_id, "__name__", "row_max")
+            call = f'check("lab1.{name}.values", {name})'
+        return f"check takes two things, the exercise's name and then your kernel, as in `{call}`."
+    if isinstance(obj, str) and not isinstance(check_id, str):
+        call = f'check("{obj}", {getattr(check_id, "__name__", "row_max")})'
+        return f"the exercise's name comes first, then your kernel: `{call}`."
+    return ""
+
+
 def show(report: Report) -> None:
-    """Print the verdict; in Jupyter also display it as a table."""
+    """Print the verdict; in Jupyter display it once, as a table with the same in words for whatever
+    shows no HTML."""
     from .render import html, words
 
-    print(words(report))
-    if _in_jupyter() and (report.checks or report.error is not None):
-        from IPython.display import HTML, display
+    if not _in_jupyter():
+        print(words(report))
+        return
+    from IPython.display import display
 
-        sys.stdout.flush()
-        display(HTML(html(report)))
+    sys.stdout.flush()
+    display({"text/plain": words(report), "text/html": html(report)}, raw=True)
 
 
 def _internal(check_id: object, problem: Exception) -> Report:

@@ -376,7 +376,7 @@ for name, row in rows.items():
 # <details><summary>Answer</summary>
 #
 # Each share is divided by the final d, and the last number of the row may still change d. So the
-# row must be read again, or kept somewhere fast. Keeping it is lab 4.
+# row must be read again, or kept somewhere fast. A later lab keeps it.
 #
 # </details>
 

@@ -436,7 +436,7 @@ check("lab1.predict_bytes.answer", three_pass_bytes)
 #
 # | symptom | cause |
 # |---|---|
-# | a quarter of the answer | elements counted, not bytes |
+# | a quarter of the answer | a factor 4 is missing: 4 bytes of a float32, or 4 transfers (3 reads, 1 write) |
 # | three quarters of it | the stores, or one read of three, are not counted |
 # | half of it | one fetch an element: each pass fetches the row again |
 # | twice the answer | float32 has 4 bytes, not 8 |

@@ -506,6 +506,7 @@ check("lab2.online_softmax_tiled.safety", online_softmax_tiled)
 # | `X` is stored to | it is used as scratch space |
 # | a race on `red` | no barrier between reading `red[0]` and the next store, in this tile or the next |
 # | a divergent barrier | it stands inside an `if`, or threads leave early |
+# | unwritten shared memory is read | threads returned early: they must hand in −inf instead |
 
 # %% [markdown]
 # **Self-check.** Why not one pass? After the first read, `m` and `d` are known.
@@ -514,7 +515,7 @@ check("lab2.online_softmax_tiled.safety", online_softmax_tiled)
 #
 # No output can be written before `d` is final, and `d` is final after the last element. By then the
 # elements are gone from the registers, so the row is read again. Keeping the row would save that read,
-# while it fits: lab 4.
+# while it fits: a later lab.
 #
 # </details>
 
@@ -619,4 +620,4 @@ print("forgiving row:", trial(forgiving_row))
 # * guarded against −inf − −inf
 # * built a row that exposes a missing rescale, and one that hides it
 #
-# Next: lesson 03, where each thread has an `m` of its own.
+# A later lesson gives each thread an `m` of its own.

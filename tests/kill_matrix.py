@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 from concurrent.futures import ProcessPoolExecutor
-from functools import lru_cache
+from functools import cache
 
 from autograder.exercises import get
 from autograder.report import Report
@@ -13,12 +13,12 @@ from autograder.report import Report
 Job = tuple[str, str, int]  # exercise id, id of the bug or variant, seed
 
 
-@lru_cache(maxsize=1)
+@cache
 def _pool() -> ProcessPoolExecutor:
     return ProcessPoolExecutor(min(os.cpu_count() or 1, 8), mp_context=multiprocessing.get_context("spawn"))
 
 
-@lru_cache(maxsize=None)
+@cache
 def reports(exercise_id: str, seed: int = 0) -> dict[str, Report]:
     """The judge's report on each bug and each variant of an exercise, by id."""
     exercise = get(exercise_id)

@@ -92,7 +92,10 @@ def test_a_graded_cell_earns_its_points_and_says_why(executed, number):
     assert "error" not in kinds
     printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
     assert all(output.name == "stdout" for output in cell.outputs if output.output_type == "stream")
-    assert words in " ".join(printed.split())
+    shown = [output.data for output in cell.outputs if output.output_type == "display_data"]
+    assert len(shown) == 1 and "<div" in shown[0]["text/html"]
+    assert words in " ".join(shown[0]["text/plain"].split())
+    assert "NOT YET" not in printed and "PASSED" not in printed  # told once
     (result,) = [output for output in cell.outputs if output.output_type == "execute_result"]
     value = float(result.data["text/plain"])
     assert 0.0 < value < 2.0 or value == 0.0 if points == "less" else value == points
@@ -108,7 +111,7 @@ def test_nbgrader_reads_the_same_points(executed, number):
     assert (earned, most) == (float(result.data["text/plain"]), 6)
 
 
-def test_jupyter_shows_a_table_too(executed):
+def test_jupyter_shows_a_table(executed):
     (shown,) = [output for output in executed[2].outputs if output.output_type == "display_data"]
     assert "<table" in shown.data["text/html"]
 
@@ -120,6 +123,28 @@ def fake(monkeypatch, outcome):
         return outcome
 
     monkeypatch.setattr(notebook, "judge_live", judge_live)
+
+
+def test_an_interrupt_ends_the_check_with_a_short_traceback(monkeypatch):
+    fake(monkeypatch, KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt) as caught:
+        notebook.check("lab1.row_max.values", print)
+    assert "stopped" in str(caught.value) and len(caught.traceback) == 2
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("arguments", "call"),
+    [
+        ((print,), 'check("lab1.print.values", print)'),
+        (("lab1.row_sum.values",), 'check("lab1.row_sum.values", row_sum)'),
+        ((print, "lab1.row_max.values"), 'check("lab1.row_max.values", print)'),
+    ],
+)
+def test_a_call_with_the_wrong_arguments_is_a_sentence_and_no_points(arguments, call, capsys):
+    assert notebook.check(*arguments) == 0.0
+    out, err = capsys.readouterr()
+    assert call in " ".join(out.split()) and err == ""
 
 
 def test_a_fault_of_ours_is_a_sentence_and_no_points(monkeypatch, capsys):

@@ -102,3 +102,21 @@ def test_names_that_cannot_be_printed():
     assert readable("a\x1b[31m\n") == "a\N{REPLACEMENT CHARACTER}[31m\N{REPLACEMENT CHARACTER}"
     if os.name != "nt":
         assert readable(os.fsdecode(b"a\xff")) == "a\N{REPLACEMENT CHARACTER}"
+
+
+def test_a_folder_that_cannot_be_read_is_that_students_problem(tmp_path, monkeypatch):
+    from autograder.classroom import collect as module
+
+    folder = small.hand_in(tmp_path, "ann", small.answered())
+    small.hand_in(tmp_path, "zoe", small.answered())
+    inner = module._submission
+
+    def locked(place, student, lab):
+        if student == "zoe":
+            raise PermissionError(13, "Permission denied", str(place / lab))
+        return inner(place, student, lab)
+
+    monkeypatch.setattr(module, "_submission", locked)
+    ann, zoe = collect(folder, LAB).submissions
+    assert ann.problem is None and zoe.path is None and not zoe.missing
+    assert "could not be read" in zoe.problem and "Permission denied" in zoe.problem

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from autograder.exercises import UnknownExercise, all_exercises, families, get, 
 from autograder.exercises.cases import generator, host_cases
 from autograder.exercises.texts import edited, kernel_text
 
+ROOT = Path(__file__).parents[1]
 KERNELS = [exercise for exercise in all_exercises() if exercise.kind == "kernel"]
 CASES = [(exercise, check, case) for exercise in KERNELS for check in exercise.checks for case in check.cases]
 IDS = [f"{exercise.id}.{check.name}.{case.name}" for exercise, check, case in CASES]
@@ -43,6 +46,16 @@ def test_ids_points_and_order():
     for exercise in all_exercises():
         assert exercise.lab in labs() and exercise.lab.startswith(exercise.id.split(".")[0])
         assert exercise.read and exercise.title
+
+
+def test_the_sections_to_read_are_there():
+    lessons = {path.name[:2]: path.read_text("utf-8") for path in (ROOT / "course").glob("*.py")}
+    for exercise in all_exercises():
+        number = re.match(r"lesson (\d\d), ", exercise.read)[1]
+        sections = re.findall(r"'([^']+)'", exercise.read)
+        assert sections
+        for section in sections:
+            assert f"# ## {section}\n" in lessons[number], (exercise.id, section)
 
 
 def test_an_unknown_id_is_refused_with_the_nearest_one():
@@ -174,7 +187,7 @@ def test_what_decides_is_not_left_to_chance(seed):
 
 
 def test_no_softmax_case_has_an_undefined_row():
-    for exercise, check, case in CASES:
+    for exercise, _check, case in CASES:
         if exercise.outputs == ("Y",):
             X = case.make(0).arrays["X"]
             assert not np.isposinf(X).any(), case.name

@@ -243,3 +243,35 @@ def test_the_canary_is_no_nan_that_arithmetic_makes():
         filled[0, 1] = honest
         assert not launches.unwritten(filled)[0, 1]
     assert launches.unwritten(np.zeros(3, np.int32)).tolist() == [False] * 3
+
+
+SUMS = "from numba import cuda\n\n@cuda.jit\ndef row_sum{parameters}:\n    row = cuda.blockIdx.x\n{body}"
+ATOMIC = (
+    "    for c in range(cuda.threadIdx.x, X.shape[1], cuda.blockDim.x):\n        cuda.atomic.add(out, row, X[row, c])\n"
+)
+
+
+def test_an_atomic_on_an_output_that_nothing_has_written_is_told_and_is_a_finding():
+    text = SUMS.format(parameters="(X, out)", body=ATOMIC)
+    values = only(verdict(text, "values", "lab1.row_sum"))
+    assert not values.passed and "uses an atomic on out, which nothing has written" in values.message
+    safety = only(verdict(text, "safety", "lab1.row_sum"))
+    assert not safety.passed and safety.points == 0.0
+    assert safety.findings[0].startswith("initcheck: line 7 uses an atomic on out")
+
+
+def test_swapped_parameters_are_told_apart_from_a_wrong_index():
+    text = SUMS.format(parameters="(out, X)", body="    out[row] = X[row, 0]\n")
+    message = only(verdict(text, "values", "lab1.row_sum")).message
+    assert "this exercise passes (X, out); yours names (out, X)." in message
+
+
+def test_a_kernel_that_is_not_written_is_sent_to_no_lesson():
+    from autograder.judge.reports import refused
+    from autograder.render import html, words
+    from autograder.source import SourceRefused
+
+    with pytest.raises(SourceRefused) as error:
+        gather_text(SUMS.format(parameters="(X, out)", body="    pass\n").replace("row = cuda.blockIdx.x", "pass"), "row_sum")
+    report = refused("lab1.row_sum.values", "student.py", error.value)
+    assert "not written yet" in words(report) and "Read again" not in words(report) + html(report)

@@ -156,6 +156,17 @@ BODIES = {
     "launch inside": ("k2[1, 1](X)", "a kernel cannot launch another kernel", "device function"),
     "builtin keyword": ("a = max(X[0], key=3)", "`max` takes no argument `key=`", ""),
     "array keyword": ("a = cuda.shared.array(3, np.float32, order=1)", "takes no argument `order=`", "shape and dtype"),
+    "array shape of the launch": (
+        "a = cuda.shared.array(cuda.blockDim.x, np.float32)", "the shape of a shared array must be a constant", "THREADS"
+    ),
+    "array shape computed": ("n = max(4, 8)\na = cuda.local.array(n, np.float32)", "and `n` is none", "THREADS"),
+    "array shape with arithmetic": ("n = 4\na = cuda.local.array(n + 1, np.float32)", "must be a constant", "THREADS"),
+    "array shape of the data": ("a = cuda.shared.array((4, X.shape[0]), np.float32)", "must be a constant", "THREADS"),
+    "array dtype builtin": ("a = cuda.shared.array(4, float)", "`float` is no type", "numba.float32"),
+    "array without dtype": ("a = cuda.shared.array(4)", "needs a shape and a dtype", "numba.float32"),
+    "maximum of a row": ("X[0] = max(X[1])", "with one argument is not available", "running maximum"),
+    "minimum of a row": ("X[0] = min(X)", "with one argument is not available", "running minimum"),
+    "barrier without cuda": ("syncthreads()", "`syncthreads` is not defined", "cuda.syncthreads"),
     "array dtype text": ("a = cuda.shared.array(3, 'object')", "text cannot be used here", ""),
     "private keyword": ("a = cuda.shfl_sync(_mask=1)", "takes no argument `_mask=`", ""),
     "list global": ("X[0] = DATA[0]", "`DATA` is a list", "numbers, tuples of numbers and types"),

@@ -81,10 +81,24 @@ def shared_sum(X, Y):
     Y[0, t] = red[(t + 1) % N_THREADS]
 
 
+@cuda.jit
+def loops_over_a_row(X, Y):
+    for v in X[0]:
+        Y[0, 0] = v
+
+
 @pytest.fixture
 def arrays():
     X = np.random.default_rng(0).standard_normal((4, 256)).astype(np.float32)
     return X, np.zeros_like(X)
+
+
+def test_a_kernel_that_check_refuses_is_shown_with_a_note(arrays):
+    X, Y = arrays
+    look = xray(loops_over_a_row[1, 1], X, Y)
+    assert look.caution.startswith("`check` would refuse this kernel: line ") and "X[0]" in look.caution
+    assert look.trace is not None and look.caution in repr(look) and "would refuse" in look.page()
+    assert xray(twice[4, N_THREADS], X, Y).caution == ""
 
 
 def test_ledger_picture_and_written_output(arrays):

@@ -67,7 +67,7 @@ def collect(submitted: Path, lab: str) -> Collected:
             continue
         student = _unique(readable(entry.name), taken)
         taken.add(student)
-        submissions.append(_submission(Path(entry.path), student, lab))
+        submissions.append(_named(Path(entry.path), student, lab))
     submissions.sort(key=lambda submission: submission.student)
     if all(submission.missing for submission in submissions):
         hint = f" {ignored[0]}" if ignored else ""
@@ -91,6 +91,20 @@ def _unique(student: str, taken: set[str]) -> str:
     while candidate in taken:
         candidate, number = f"{student}~{number}", number + 1
     return candidate
+
+
+def _named(folder: Path, student: str, lab: str) -> Submission:
+    """:func:`_submission`, with a folder that cannot be read as that student's problem."""
+    try:
+        return _submission(folder, student, lab)
+    except OSError as problem:
+        where = readable(Path(problem.filename).name) if isinstance(problem.filename, str) else readable(folder.name)
+        why = problem.strerror or type(problem).__name__
+        return Submission(
+            student,
+            lab,
+            problem=f"The hand-in could not be read ({where}: {why}). Make the folder readable and grade again.",
+        )
 
 
 def _submission(folder: Path, student: str, lab: str) -> Submission:
@@ -163,7 +177,7 @@ def _lab_folder(folder: Path, lab: str) -> tuple[Path | None, list[str]]:
 def _notebooks(folder: Path) -> list[Path]:
     """Every .ipynb below ``folder``, a few folders deep, links to folders not followed."""
     found = []
-    for where, folders, files in os.walk(folder, followlinks=False):
+    for where, folders, files in os.walk(folder, followlinks=False, onerror=_raise):
         here = Path(where)
         depth = len(here.relative_to(folder).parts)
         folders[:] = sorted(
@@ -175,6 +189,10 @@ def _notebooks(folder: Path) -> list[Path]:
             here / name for name in sorted(files) if name.endswith(".ipynb") and not name.startswith(".")
         ]
     return found
+
+
+def _raise(problem: OSError) -> None:
+    raise problem
 
 
 def _timestamp(folder: Path) -> str | None:

@@ -22,7 +22,6 @@ _REDUCTION = {
     "outputs": ("out",),
     "launch": block_a_row(REDUCE_THREADS),
     "budget": Budget(loads={"X": 1}, stores={"out": 1}),
-    "read": "lesson 01, the part on reductions",
 }
 
 _SIZED = {"tile": REDUCE_THREADS, "output": "out"}
@@ -48,6 +47,7 @@ ROW_MAX = Exercise(
     ),
     bugs=row_max.BUGS,
     variants=variants("lab1.row_max"),
+    read="lesson 01, sections 'Reductions: eight numbers to one' and 'Where it breaks: the padding value'",
     **_REDUCTION,
 )
 
@@ -66,6 +66,7 @@ ROW_SUM = Exercise(
     ),
     bugs=row_sum.BUGS,
     variants=variants("lab1.row_sum"),
+    read="lesson 01, section 'Reductions: eight numbers to one'",
     **_REDUCTION,
 )
 
@@ -93,7 +94,10 @@ SAFE_SOFTMAX = Exercise(
     ),
     bugs=safe_softmax.BUGS,
     variants=variants("lab1.safe_softmax"),
-    read="lesson 01, the parts on overflow and on three passes",
+    read=(
+        "lesson 01, sections 'Overflow: where the literal formula breaks' and "
+        "'Where it breaks: one buffer, two reductions'"
+    ),
 )
 
 
@@ -116,7 +120,7 @@ PREDICT_BYTES = Exercise(
     checks=(Check("answer", 1, host_cases(_sizes, 6)),),
     bugs=answers.PREDICT_BYTES,
     variants=variants("lab1.predict_bytes"),
-    read="lesson 01, the part on counting transfers",
+    read="lesson 01, section 'Counting transfers: the film'",
 )
 
 EXERCISES = (ROW_MAX, ROW_SUM, SAFE_SOFTMAX, PREDICT_BYTES)

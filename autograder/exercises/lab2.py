@@ -47,7 +47,7 @@ ROWS = Exercise(
     ),
     bugs=online_softmax_rows.BUGS,
     variants=variants("lab2.online_softmax_rows"),
-    read="lesson 02, the parts on the recurrence and on one thread a row",
+    read="lesson 02, sections 'Where the recurrence comes from' and 'One thread a row: right, and slow'",
 )
 
 TILED = Exercise(
@@ -74,7 +74,7 @@ TILED = Exercise(
     ),
     bugs=online_softmax_tiled.BUGS,
     variants=variants("lab2.online_softmax_tiled"),
-    read="lesson 02, the part on tiles: correct, then add",
+    read="lesson 02, sections 'Tiles: correct, then add' and 'Order matters: correct first'",
 )
 
 
@@ -97,7 +97,7 @@ PREDICT_SECTORS = Exercise(
     checks=(Check("answer", 1, host_cases(_sizes, 6)),),
     bugs=answers.PREDICT_SECTORS,
     variants=variants("lab2.predict_sectors"),
-    read="lesson 02, the part on one thread a row",
+    read="lesson 02, section 'One thread a row: right, and slow'",
 )
 
 EXERCISES = (ROWS, TILED, PREDICT_SECTORS)

@@ -149,7 +149,7 @@ def _safety(program: Program, check: Check, seed: int, steps: int) -> CheckResul
             failing.append(examined)
     _refuse_idleness(program, tally)
     named = bugs.by_safety(program, failing, seed) if failing else ()
-    findings, more = safety.collect(program, tally.runs)
+    findings, more = safety.collect(program, tally.runs, outputs_too=True)
     return _result(program, check, tally, named, (*findings, *_more(more)))
 
 

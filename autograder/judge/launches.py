@@ -115,8 +115,18 @@ def launch(
         if not errors.is_the_kernels(problem, program.filename):
             raise
         sentence = errors.sentence(problem, program.lines, program.filename)
+        if isinstance(problem, (IndexError, TypeError)):
+            sentence = " ".join(filter(None, (swapped(program), sentence)))
         return Launched(inputs, arrays, None, sentence, errors.is_step_limit(problem))
     return Launched(inputs, arrays, trace)
+
+
+def swapped(program: Program) -> str:
+    """A sentence when the kernel has the exercise's parameters in another order; "" otherwise."""
+    wanted, own = program.exercise.parameters, program.names
+    if tuple(own) == tuple(wanted) or sorted(own) != sorted(wanted):
+        return ""
+    return f"this exercise passes ({', '.join(wanted)}); yours names ({', '.join(own)})."
 
 
 def canary(array: np.ndarray) -> np.ndarray:

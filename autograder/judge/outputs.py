@@ -50,6 +50,8 @@ def assess(program: Program, launched: Launched, inputs_too: bool = True) -> Out
         message = describe(program, launched, array, worst)
     else:
         message = ""
+    if message and (missing or changed):
+        message = " ".join(filter(None, (launches.swapped(program), message)))
     return Outcome(
         passed=not message,
         fraction=float("inf") if missing else float(worst.fraction),
@@ -99,15 +101,37 @@ def missing_writes(program: Program, launched: Launched) -> str:
                 f"{own} holds what was there before the launch: {read} reads {own} before the kernel "
                 "has written it. An output starts undefined; compute its value, then store it."
             )
+        added = unstored_atomic(program, launched, name)
+        if added:
+            return added
         if count == holes.size:
-            return f"nothing was written to {own}: all {count:,} elements are as they were before the launch."
+            which = "its one element is as it was" if count == 1 else f"all {count:,} elements are as they were"
+            return f"nothing was written to {own}: {which} before the launch."
         index = tuple(int(i) for i in np.argwhere(holes)[0])
+        others = {1: "all other elements were", 2: f"nor was 1 other of {holes.size:,}"}
         return (
-            f"{place(own, index)} was never written (nor were {count - 1:,} others of {holes.size:,})."
-            if count > 1
-            else f"{place(own, index)} was never written (all other elements were)."
+            f"{place(own, index)} was never written "
+            f"({others.get(count, f'nor were {count - 1:,} others of {holes.size:,}')})."
         )
     return ""
+
+
+def unstored_atomic(program: Program, launched: Launched, name: str) -> str:
+    """A sentence when the only thing that ever touches an output is an atomic, "" otherwise. An exchange
+    stores its value whatever stood there, so it is none of them."""
+    entries = [
+        entry
+        for entry in (launched.trace.lines if launched.trace is not None else ())
+        if entry.space == "global" and program.contract(entry.array) == name and entry.op != "load"
+    ]
+    if not entries or any(entry.op == "store" or ".exch" in entry.text for entry in entries):
+        return ""
+    own = program.own(name)
+    return (
+        f"{program.lines.name(entries[0].line)} uses an atomic on {own}, which nothing has written: {own} starts "
+        "undefined, and an atomic combines its value with what stands there. Work the value out first, in "
+        f"variables and shared memory, and store the finished value to {own}."
+    )
 
 
 def describe(program: Program, launched: Launched, array: str, worst: gate.GateResult) -> str:

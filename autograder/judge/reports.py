@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ..exercises.model import Check, Exercise
 from ..report import CaseResult, CheckResult, Report
@@ -10,6 +11,7 @@ from ..source import SourceRefused
 from .ids import UnknownCheck, parse
 
 NOT_RUN = "not run"  # how the message of a case begins that was left out
+UNWRITTEN = "unwritten"  # in a report's details: the function is still as it was handed out
 WORDS_LIMIT = 5  # failures that are told in words; the rest are counted
 
 
@@ -86,7 +88,8 @@ def refused(check_id: object, origin: str, refusal: SourceRefused) -> Report:
             exercise, checks = parse(check_id)
         except UnknownCheck:
             return could_not_judge(check_id, origin, sentence)
-        return all_fail(exercise, checks, origin, f"{sentence.rstrip('.')}. Write it, then check it again.")
+        report = all_fail(exercise, checks, origin, f"{sentence.rstrip('.')}. Write it, then check it again.")
+        return replace(report, details={**report.details, UNWRITTEN: True})
     return could_not_judge(check_id, origin, sentence)
 
 

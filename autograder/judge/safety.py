@@ -35,23 +35,33 @@ def examine(program: Program, inputs, seed: int, step_limit: int) -> Safety:
         runs.append(launches.launch(program, inputs, order=order, step_limit=step_limit))
         if runs[-1].problem:
             break
-    findings, more = collect(program, runs)
+    findings, more = collect(program, runs, outputs_too=True)
     return Safety(findings, more, _message(program, runs, findings, more), tuple(runs))
 
 
-def collect(program: Program, runs: Sequence[Launched]) -> tuple[tuple[str, ...], int]:
+def collect(
+    program: Program, runs: Sequence[Launched], outputs_too: bool = False
+) -> tuple[tuple[str, ...], int]:
     """The findings of several launches in words, one for each kind and place, five at most; and how
-    many of the launch with the most are not told."""
+    many of the launch with the most are not told. With ``outputs_too`` an atomic on an output that
+    nothing has written is one of them: global memory that a kernel never stored to is undefined."""
     told: dict[tuple, str] = {}
     most = 0
     for run in runs:
         if run.trace is None:
             continue
-        most = max(most, run.trace.findings_total)
+        undefined = {
+            name: sentence
+            for name in (program.exercise.outputs if outputs_too else ())
+            if (sentence := outputs.unstored_atomic(program, run, name))
+        }
+        most = max(most, run.trace.findings_total + len(undefined))
         for finding in run.trace.findings:
             where = tuple((place.function, place.line) for place in finding.places)
             message = program.lines.rewrite(finding.message)
             told.setdefault((finding.tool, finding.array, where), f"{finding.tool}: {message}")
+        for name, sentence in undefined.items():
+            told.setdefault(("initcheck", name), f"initcheck: {sentence}")
     sentences = tuple(told.values())[:WORDS_LIMIT]
     return sentences, max(0, most - len(sentences))
 

@@ -145,6 +145,9 @@ def _over(program: Program, use: Use, budget: Budget) -> Iterator[str]:
             break
     share = line.bytes / use.size
     pass_number = math.floor(before + 1e-9) + 1
+    if before and pass_number <= allowed + 1e-9:  # the line's own pass is allowed: the lines overlap
+        yield _overlap(program, use, allowed)
+        return
     if before and share <= 1 + 1e-9 and pass_number < len(TIMES):
         what = f"{verb} {own} {TIMES[pass_number]}"
     elif share > 1 + 1e-9:
@@ -155,6 +158,32 @@ def _over(program: Program, use: Use, budget: Budget) -> Iterator[str]:
         f"{program.lines.name(line.line)} {what}: {_times(use.times)} times its size in all, "
         f"{_times(allowed)} allowed ({use.bytes:,} bytes, {int(allowed * use.size):,} allowed)."
     )
+
+
+def _overlap(program: Program, use: Use, allowed: float) -> str:
+    """Several lines take together a little more than is allowed, none of them a whole pass more. Where
+    one of them alone makes no whole number of sweeps, it is what is too much."""
+    own, word = program.own(use.array), "written" if use.stores else "read"
+    verb = "writes" if use.stores else "reads"
+    ragged = [line for line in use.lines if line.bytes % use.size]
+    again = TIMES[min(int(allowed) + 1, len(TIMES) - 1)]
+    if len(ragged) == 1:
+        why = f"{program.lines.name(ragged[0].line)} {verb} some of it {again}"
+    else:
+        why = f"some of it is {word} {again}"
+    return (
+        f"{own} is {word} {_times(use.times)} times over in {_lines(program, use)}; {allowed:g} allowed "
+        f"({use.bytes:,} bytes, {int(allowed * use.size):,} allowed): {why}."
+    )
+
+
+def _lines(program: Program, use: Use) -> str:
+    """ "lines 7 and 9", with the cell of those that stand in another."""
+    names = list(dict.fromkeys(program.lines.name(line.line) for line in use.lines))
+    numbers = [name.removeprefix("line ") for name in names]
+    if len(names) > 1 and all(number.isdigit() for number in numbers):
+        return f"lines {', '.join(numbers[:-1])} and {numbers[-1]}"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _under(program: Program, use: Use, budget: Budget) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..judge.reports import NOT_RUN
+from ..judge.reports import NOT_RUN, UNWRITTEN
 from ..report import CaseResult, CheckResult, Report
 
 
@@ -67,7 +67,7 @@ def named(check: CheckResult) -> list[str]:
 
 def reading(report: Report) -> str:
     """Where to read about the exercise, "" when nothing is known or nothing is needed."""
-    if report.passed:
+    if report.passed or report.details.get(UNWRITTEN):
         return ""
     from ..exercises import get
 

@@ -60,7 +60,7 @@ def _check(check: CheckResult, most: int, width: int) -> list[str]:
         lines += _wrap(check.message, "  ", width)
     told: set[str] = set()
     for case in failed[:most]:
-        kind = alike(case)
+        kind = alike(case) or case.message
         message = "the same" if kind and kind in told else case.message
         told.add(kind)
         lines += _wrap(f"✗ {case.name}: {message}", "  ", width, hang="    ")

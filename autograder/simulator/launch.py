@@ -75,7 +75,7 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any], *, names: Se
     return Trace(
         kernel=function.__name__, grid=full_grid, block=full_block, arrays=_array_infos(bound),
         traffic=ledger.traffic(), lines=ledger.lines(), findings=tuple(machine.findings.kept),
-        findings_total=machine.findings.total, steps=ledger.events,
+        findings_total=machine.findings.total, steps=max(ledger.events, machine.steps),
         accesses=ledger.accesses, barriers=machine.barriers, touches=seen)
 
 

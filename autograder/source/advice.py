@@ -208,7 +208,15 @@ def undefined(name: str, known: list[str], host: bool = False) -> tuple[str, str
         return sentence, f"write `math.{name}`, or add `from math import {name}` above the kernel"
     if f"numba.{name}" in catalog.ALLOWED and not host:
         return sentence, f"write `numba.{name}`, or add `from numba import {name}` above the kernel"
-    return sentence, near(name, known)
+    if host:
+        return sentence, near(name, known)
+    if f"numba.cuda.{name}" in catalog.ALLOWED:
+        return sentence, f"write `cuda.{name}`"
+    return sentence, near(name, known) or near(name, _cuda_names(), prefix="cuda.")
+
+
+def _cuda_names() -> tuple[str, ...]:
+    return tuple(name for name in catalog.names_in("numba.cuda") if f"numba.cuda.{name}" in catalog.ALLOWED)
 
 
 def lookalike(name: str) -> str:

@@ -7,6 +7,7 @@ import re
 
 from autograder.source import advice, catalog
 from autograder.source.advice import short
+from autograder.source.made_arrays import check_array
 from autograder.source.rules import Rules, Surroundings, Uses
 from autograder.source.signatures import check_signature
 from autograder.source.values import Constant, Function, Member, Module, Value
@@ -234,6 +235,12 @@ class KernelRules(Rules):
             raise self.refuse(node, "range can stand only in a `for` {where}", "write `for i in range(...):`")
         else:
             self.arguments(node, keywords=path.startswith(("numba.cuda.", "autograder.")))
+            if path in ("builtins.max", "builtins.min") and len(node.args) == 1:
+                raise self.refuse(
+                    node,
+                    f"`{short(node)}` with one argument is not available {{where}}: it compares single numbers",
+                    advice.unavailable(f"numpy.{path.rpartition('.')[2]}")[1],
+                )
 
     def callee(self, node: ast.Call) -> Value:
         """The function that is called: a known one, a type, or a device function."""
@@ -282,6 +289,7 @@ class KernelRules(Rules):
             if not (keyword.arg == "dtype" and _is_text(keyword.value, catalog.DTYPE_NAMES)):
                 plain.keywords.append(keyword)
         self.arguments(ast.copy_location(plain, node), keywords=True)
+        check_array(self, node)
 
     def printed(self, node: ast.Call) -> None:
         """print for debugging takes text, f-strings and numbers, by position only."""

@@ -7,6 +7,7 @@ import contextlib
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from autograder.xray.look import (
     STEP_LIMIT,
     Configuration,
     argument_problem,
+    caution,
     parameter_names,
     trace_here,
 )
@@ -107,7 +109,9 @@ def _look(args: argparse.Namespace) -> Any:
     if problem:
         raise BadInput(f"{problem} Use --array NAME=SHAPE and --scalar NAME=VALUE.")
     result = trace_here(setting, arguments, args.step_limit)
-    return told_by(source, result) if source is not None else result
+    if source is not None:
+        return told_by(source, result)
+    return replace(result, caution=caution(kernel))
 
 
 def bind(values: dict[str, Any], names: list[str] | None) -> list[Any]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,7 @@ def xray(configured: Any, *arguments: Any, step_limit: int | None = STEP_LIMIT) 
     hosts = [_host(argument) for argument in arguments]
     if setting.simulated:
         result = trace_here(setting, hosts, step_limit)
+        result = replace(result, caution=caution(setting.kernel))
     else:
         from autograder.xray.remote import trace_elsewhere
 
@@ -147,6 +149,26 @@ def trace_here(setting: Configuration, arguments: list[Any], step_limit: int | N
     except Exception as error:  # a look shows what happened; it does not stop the notebook
         return XRay(setting.name, setting.grid, setting.block, message=explain(error, setting.name))
     return XRay(setting.name, setting.grid, setting.block, trace)
+
+
+_GPU_ONLY = re.compile(r"`(numba\.)?cuda\.(cg|libdevice|const|random|fp16|reg)\b")
+
+
+def caution(kernel: Any) -> str:
+    """A short sentence when ``check``, and often the GPU's compiler, would refuse the kernel that the
+    simulator runs; "" for a kernel that it takes, is not written, or uses what only a GPU course would."""
+    from autograder.source import SourceRefused, gather_live
+
+    try:
+        gather_live(kernel)
+    except SourceRefused as refused:
+        told = str(refused)
+        if refused.untouched or not refused.line or _GPU_ONLY.search(told):
+            return ""
+        return f"`check` would refuse this kernel: {told}{'' if told.endswith(('.', '?', '!')) else '.'}"
+    except Exception:  # a look never stops a notebook, whatever the kernel's text is
+        return ""
+    return ""
 
 
 def explain(error: Exception, kernel: str) -> str:

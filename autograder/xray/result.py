@@ -25,7 +25,7 @@ class XRay:
 
     ``trace`` is its record, or None when there is nothing to show; ``message`` is then the sentence
     that says why ("`row_max` is not written yet."). ``kernel`` is the kernel's name, ``grid`` and
-    ``block`` are the launch. As the last value of a notebook cell it shows itself.
+    ``block`` are the launch; ``caution`` says why ``check`` would refuse the kernel. As the last value of a notebook cell it shows itself.
     """
 
     kernel: str
@@ -34,6 +34,7 @@ class XRay:
     trace: Trace | None = None
     message: str = ""
     details: tuple[str, ...] = field(default=())
+    caution: str = ""
 
     @property
     def traffic(self) -> Traffic:
@@ -70,6 +71,7 @@ class XRay:
             "grid": list(self.grid),
             "block": list(self.block),
             "message": self.message,
+            "caution": self.caution,
             "traffic": asdict(self.traffic),
             "lines": [asdict(row) for row in self.rows],
             "arrays": [
@@ -96,8 +98,8 @@ class XRay:
 
     def __repr__(self) -> str:
         if self.trace is None:
-            return "\n".join(["X-ray: " + self.message, *self.details])
-        parts = [self._head(), "", ledger_text(self.rows, self.traffic), "", *self.notes]
+            return "\n".join(["X-ray: " + self.message, *filter(None, [self.caution]), *self.details])
+        parts = [self._head(), *filter(None, [self.caution]), "", ledger_text(self.rows, self.traffic), "", *self.notes]
         parts += ["", "Findings", *(f"  {f}" for f in self.findings)] if self.findings else []
         return "\n".join([*parts, *self.details])
 
@@ -107,9 +109,12 @@ class XRay:
     def _html(self, picture: str) -> str:
         if self.trace is None:
             body = f"<strong>X-ray</strong> {_sentence(self.message)}"
-            body += "".join(f"<br>{_sentence(d)}" for d in self.details)
+            body += "".join(f"<br>{_sentence(d)}" for d in (self.caution, *self.details) if d)
             return f'<div style="{_BOX};border-left:4px solid #8894a0">{body}</div>'
-        parts = [f"<div><strong>{escape(self._head())}</strong></div>", ledger_html(self.rows, self.traffic)]
+        parts = [f"<div><strong>{escape(self._head())}</strong></div>"]
+        if self.caution:
+            parts.append(f'<div style="{_BOX};border-left:4px solid #d98b00">{_sentence(self.caution)}</div>')
+        parts.append(ledger_html(self.rows, self.traffic))
         parts += [f"<div>{_sentence(note)}</div>" for note in ledger_notes(self.rows)]
         if self.findings:
             items = "".join(f"<li>{_sentence(f)}</li>" for f in self.findings)

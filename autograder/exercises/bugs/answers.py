@@ -11,8 +11,9 @@ _SECTORS = kernel_text("lab2.predict_sectors", "formula")
 PREDICT_BYTES: tuple[NamedBug, ...] = (
     bug(
         "elements_not_bytes",
-        "elements counted, not bytes",
-        "This counts elements. A float32 has 4 bytes.",
+        "a quarter of the answer: a factor 4 is missing",
+        "This is a quarter of the answer: a factor 4 is missing, either the 4 bytes of a float32 or the 4 "
+        "transfers (3 reads and 1 write).",
         "answer",
         _BYTES,
         ("1, 4", "1, 1"),

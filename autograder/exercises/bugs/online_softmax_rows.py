@@ -22,7 +22,8 @@ BUGS: tuple[NamedBug, ...] = (
         "d_not_rescaled",
         "d not rescaled",
         "When the maximum moves, what is already in d was measured against the old one. Multiply d by "
-        "exp(m - m_new) before you add.",
+        "exp(m - m_new) before you add. Or `m` already holds the new maximum when the factor is computed, so the "
+        "factor is 1: store it last.",
         "values rescale",
         _RUNNING,
         (_UPDATE, "d = d + math.exp(x - m_new)"),
@@ -150,6 +151,15 @@ BUGS: tuple[NamedBug, ...] = (
         "values traffic safety",
         _RUNNING,
         ("row = cuda.grid(1)", "row = cuda.threadIdx.x"),
+    ),
+    bug(
+        "row_of_the_block",
+        "the block's number instead of the thread's",
+        "The row is cuda.blockIdx.x, so all 64 threads of a block work on the same row and most rows are never "
+        "touched. Each thread has a row of its own here: use cuda.grid(1).",
+        "values rescale traffic",
+        _RUNNING,
+        ("row = cuda.grid(1)", "row = cuda.blockIdx.x"),
     ),
     bug(
         "three_passes",

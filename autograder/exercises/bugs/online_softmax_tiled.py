@@ -18,7 +18,8 @@ BUGS: tuple[NamedBug, ...] = (
         "d_not_rescaled",
         "d not rescaled",
         "When a tile moves the maximum, what is already in d was measured against the old one. Multiply d by "
-        "exp(m - m_new) before you add the tile.",
+        "exp(m - m_new) before you add the tile. Or `m` already holds the new maximum when the factor is computed, "
+        "so the factor is 1: store it last.",
         "values rescale",
         _TILES,
         (_CORRECT, ""),
@@ -186,9 +187,9 @@ BUGS: tuple[NamedBug, ...] = (
     ),
     bug(
         "inf_minus_inf_in_merge",
-        "-inf - -inf in the merge of empty states",
-        "Two threads that saw no value both hold m = -inf, and m1 - m is -inf - (-inf), which is NaN. Two empty "
-        "states have to give an empty state.",
+        "-inf - -inf where a thread saw no value",
+        "In a short row some threads see no value, so their maximum is -inf. Where the old and the new maximum "
+        "are both -inf, the factor is exp(-inf - (-inf)), which is NaN and never leaves d. Skip the update there.",
         "values rescale",
         _THREADS,
         ("            if top > -math.inf:\n                ds[t]", "            ds[t]"),
@@ -218,7 +219,7 @@ BUGS: tuple[NamedBug, ...] = (
         "no_barrier_before_reuse",
         "shared buffer reused without a barrier",
         "The terms are written into the buffer while other threads have yet to read the tile's maximum from it. A "
-        "barrier has to stand between `m_tile = red[0]` and the next write to red.",
+        "barrier has to stand between that read and the next write.",
         "values rescale safety",
         _TILES,
         ("        m_tile = red[0]\n        cuda.syncthreads()\n", "        m_tile = red[0]\n"),

@@ -36,6 +36,14 @@ BUGS: tuple[NamedBug, ...] = (
         ("float32(-math.inf)", "float32(-1e4)"),
     ),
     bug(
+        "starts_at_minus_1e9",
+        "a finite stand-in for -inf: -1e9",
+        "The running maximum starts at a number such as -1e9, so a row of -inf gives that number. Start at -inf.",
+        "rescale",
+        _STRIDED,
+        ("float32(-math.inf)", "float32(-1e9)"),
+    ),
+    bug(
         "reads_past_the_tail",
         "out-of-range read in the ragged tail",
         "The last tile is rounded up and its lanes are not guarded, so they read past the end of the row: "
@@ -77,12 +85,38 @@ BUGS: tuple[NamedBug, ...] = (
         ("X[row, col]", "X[0, col]"),
     ),
     bug(
+        "row_is_0",
+        "index right only for row 0",
+        "row is 0 in every block, so all of them reduce row 0 into out[0] and the rest of out stays as it was. "
+        "The row is the block's own number, cuda.blockIdx.x.",
+        "values rescale safety",
+        _STRIDED,
+        ("row = cuda.blockIdx.x", "row = 0"),
+    ),
+    bug(
         "output_of_block_0",
         "every block writes element 0",
         "Every block writes out[0], so the blocks overwrite each other and the rest of out stays as it was.",
         "values rescale safety",
         _STRIDED,
         ("out[row] =", "out[0] ="),
+    ),
+    bug(
+        "every_thread_stores",
+        "every thread stores the result",
+        "All 128 threads write out[row], where one store is enough. Put it under `if t == 0`.",
+        "traffic",
+        _STRIDED,
+        ("    if t == 0:\n        out[row]", "    out[row]"),
+    ),
+    bug(
+        "tree_starts_too_low",
+        "tree starts one level too low",
+        "The first step of the tree joins quarters of the block, so the upper half of the shared places is never "
+        "read. For 128 places the first step is 64, half of them.",
+        "values rescale",
+        _STRIDED,
+        ("half = THREADS // 2", "half = THREADS // 4"),
     ),
     bug(
         "no_barrier_before_tree",

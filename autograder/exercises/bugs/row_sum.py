@@ -14,10 +14,20 @@ BUGS: tuple[NamedBug, ...] = (
     bug(
         "minus_inf_padding",
         "padding of -inf in a sum",
-        "Places past the end of the row count as -inf, the identity of a maximum. The identity of a sum is 0.",
+        "Places past the end of the row count as -inf, or the sum itself starts there. That is the identity of a "
+        "maximum; the identity of a sum is 0.",
         "values rescale",
         _PADDED,
         ("start + lane < n else 0.0", "start + lane < n else -np.inf"),
+    ),
+    bug(
+        "starts_at_minus_inf",
+        "sum starts at -inf",
+        "The running sum starts at -inf, the identity of a maximum, and stays there. A sum starts at 0.",
+        "values rescale",
+        _STRIDED,
+        ("total = float32(0.0)", "total = float32(-np.inf)"),
+        ("from numba import cuda", "import numpy as np\nfrom numba import cuda"),
     ),
     bug(
         "float16_sum",
@@ -47,6 +57,15 @@ BUGS: tuple[NamedBug, ...] = (
         "values rescale",
         _STRIDED,
         ("X[row, col]", "X[0, col]"),
+    ),
+    bug(
+        "tree_starts_too_low",
+        "tree starts one level too low",
+        "The first step of the tree joins quarters of the block, so the upper half of the partial sums is never "
+        "added. For 128 places the first step is 64, half of them.",
+        "values rescale",
+        _STRIDED,
+        ("half = THREADS // 2", "half = THREADS // 4"),
     ),
     bug(
         "last_step_of_tree_missing",

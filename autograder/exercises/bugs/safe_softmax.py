@@ -88,6 +88,33 @@ BUGS: tuple[NamedBug, ...] = (
         ("total += math.exp(X[row, col] - m)", "total += math.exp(X[row, col] - best)"),
     ),
     bug(
+        "own_maximum_everywhere",
+        "each thread subtracts its own maximum",
+        "Both passes subtract the maximum of the thread's own elements, so every thread has another scale. Read "
+        "the maximum of the row from shared memory after the tree.",
+        "values rescale",
+        _STRIDED,
+        ("m = red[0]", "m = best"),
+    ),
+    bug(
+        "own_maximum_in_output",
+        "output measured against the thread's own maximum",
+        "The denominator uses the maximum of the row, but the last pass subtracts the maximum of the thread's own "
+        "elements. Both have to subtract the same maximum, the row's.",
+        "values rescale",
+        _STRIDED,
+        ("= math.exp(X[row, col] - m) / d", "= math.exp(X[row, col] - best) / d"),
+    ),
+    bug(
+        "not_divided",
+        "not divided by d",
+        "The output is exp(x - m), which is 1 at the largest value of the row, and the row does not add up to 1. "
+        "Divide by the sum.",
+        "values rescale",
+        _STRIDED,
+        ("= math.exp(X[row, col] - m) / d", "= math.exp(X[row, col] - m)"),
+    ),
+    bug(
         "own_sum",
         "sum not reduced over the block",
         "Each thread divides by the sum of its own elements. The denominator is the sum over the whole row.",
@@ -221,7 +248,7 @@ BUGS: tuple[NamedBug, ...] = (
         "no_barrier_before_reuse",
         "shared buffer reused without a barrier",
         "The sum is written into the buffer while other threads have yet to read the maximum from it. A barrier "
-        "has to stand between `m = red[0]` and the next write to red.",
+        "has to stand between that read and the next write.",
         "values rescale safety",
         _STRIDED,
         ("    m = red[0]\n    cuda.syncthreads()", "    m = red[0]"),
