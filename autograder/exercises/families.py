@@ -22,11 +22,16 @@ def last_tile_start(n: int, tile: int) -> int:
 def ordinary(rng: Generator, rows: int, n: int, tile: int) -> np.ndarray:
     """Like logits in practice: N(0, 1), and in each row one value between 4 and 5.
 
-    That peak is in the last tile for rows 0, 2, 4… and in the first for the others.
+    That peak is in the last tile for rows 0, 2, 4… and in the first for the others. In row 0 it is in
+    the upper half of the tile: a tree that leaves out the upper threads must not get by.
     """
     X = rng.normal(size=(rows, n)).clip(-3.0, 3.0)
     for row in range(rows):
-        X[row, _position(rng, n, tile, last=row % 2 == 0)] = rng.uniform(4.0, 5.0)
+        column = _position(rng, n, tile, last=row % 2 == 0)
+        if row == 0:
+            start = last_tile_start(n, tile)
+            column = int(rng.integers(start + (n - start) // 2, n))
+        X[row, column] = rng.uniform(4.0, 5.0)
     return X.astype(np.float32)
 
 
