@@ -262,3 +262,51 @@ def test_a_race_at_every_address_is_told_once_and_soon():
 
     trace = launch(racy, 1, 1024, (np.ones(1024, np.float32), np.zeros(1024, np.float32)))
     assert len(trace.findings) == 1 and trace.findings_total >= 1024
+
+
+@cuda.jit
+def odd_names(any, load):
+    any[cuda.threadIdx.x] = load[cuda.threadIdx.x]
+
+
+def test_parameter_names_do_not_meet_the_rewriters():
+    out = np.zeros(4, np.float32)
+    launch(odd_names, 1, 4, (out, np.ones(4, np.float32)))
+    assert (out == 1).all()
+
+
+@cuda.jit
+def huge_shape(out):
+    room = cuda.shared.array((9223372036854710272, 2), f32)
+    out[0] = room[0, 0]
+
+
+@cuda.jit
+def huge_local(out):
+    room = cuda.local.array((9223372036854710272, 2), f32)
+    out[0] = room[0, 0]
+
+
+@pytest.mark.parametrize("kernel", [huge_shape, huge_local])
+def test_a_shape_cannot_overflow_past_the_limit(kernel):
+    with pytest.raises(ValueError, match="is more than the"):
+        launch(kernel, 1, 1, (np.zeros(1, np.float32),))
+
+
+@cuda.jit
+def shuffled_array(out):
+    mine = cuda.local.array(4, f32)
+    out[0] = cuda.shfl_sync(0xFFFFFFFF, mine, 0)[0]
+
+
+@cuda.jit
+def cast_array(X, out):
+    row = np.float32(X[0])
+    out[0] = row[0]
+
+
+def test_only_numbers_pass_between_lanes_and_through_casts():
+    with pytest.raises(RuntimeError, match="one number a lane"):
+        launch(shuffled_array, 1, 32, (np.zeros(1, np.float32),))
+    with pytest.raises(TypeError, match="cannot be turned into a number"):
+        launch(cast_array, 1, 1, (np.zeros((2, 2), np.float32), np.zeros(1, np.float32)))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.simulator.gpumath import to_float32
+from autograder.simulator.gpumath import is_number, to_float32
 
 
 def converter(dtype: np.dtype) -> Callable[[Any], Any]:
@@ -22,6 +22,8 @@ def converter(dtype: np.dtype) -> Callable[[Any], Any]:
         def to_integer(value: Any) -> Any:
             if type(value) is scalar:
                 return value
+            if not is_number(value):
+                raise TypeError(f"a {type(value).__name__} cannot be turned into a number")
             try:
                 whole = int(value)
             except (ValueError, OverflowError):  # NaN or inf: a GPU gives some integer
@@ -30,7 +32,13 @@ def converter(dtype: np.dtype) -> Callable[[Any], Any]:
             return scalar(whole - (1 << bits) if dtype.kind == "i" and whole >= top else whole)
 
         return to_integer
-    return scalar
+
+    def to_scalar(value: Any) -> Any:
+        if not is_number(value):
+            raise TypeError(f"a {type(value).__name__} cannot be turned into a number")
+        return scalar(value)
+
+    return to_scalar
 
 
 def is_narrow(dtype: np.dtype) -> bool:

@@ -85,5 +85,5 @@ class Builder(ast.NodeTransformer):
     def look_up(self, name: str, indices: int) -> list[ast.stmt]:
         """Statements that keep the access functions of the array ``name``."""
         self.bound["__loader"], self.bound["__storer"] = arrays.loader, arrays.storer
-        return ast.parse(f"__load_{name} = __loader({name}, {indices})\n"
-                         f"__store_{name} = __storer({name}, {indices})").body
+        return ast.parse(f"__{name}__load = __loader({name}, {indices})\n"
+                         f"__{name}__store = __storer({name}, {indices})").body

@@ -19,6 +19,11 @@ _INF = math.inf
 _NAN = math.nan
 
 
+def is_number(value: Any) -> bool:
+    """Whether a value is one that a thread can hold in a register."""
+    return isinstance(value, (int, float, complex, np.generic))
+
+
 def to_float32(value: Any) -> np.float32:
     """Round to float32, to inf beyond its range."""
     kind = type(value)
@@ -26,6 +31,8 @@ def to_float32(value: Any) -> np.float32:
         return value
     if kind is float:
         return value * _ONE
+    if not is_number(value):
+        raise TypeError(f"a {kind.__name__} cannot be turned into a number")
     return f32(value)
 
 

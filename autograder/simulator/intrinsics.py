@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.simulator.gpumath import f32
+from autograder.simulator.gpumath import f32, is_number
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,11 @@ def selp(condition: Any, a: Any, b: Any) -> Any:
 
 
 def _half() -> dict[str, Callable[..., Any]]:
-    h = np.float16
+    def h(value: Any) -> np.float16:
+        if not is_number(value):
+            raise TypeError(f"a {type(value).__name__} cannot be turned into a number")
+        return np.float16(value)
+
     unary = {
         "hsin": np.sin, "hcos": np.cos, "hlog": np.log, "hlog2": np.log2, "hlog10": np.log10,
         "hexp": np.exp, "hexp2": np.exp2, "hexp10": lambda x: np.power(np.float32(10), np.float32(x)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import math
 import os
 import sys
 from array import array
@@ -212,11 +213,12 @@ class Machine:
             return made
         if dims == (0,):
             return self._dynamic_array(kind, code)
-        count = int(np.prod(dims, dtype=np.int64))
+        count = math.prod(dims)  # Python's integers: a shape must not overflow its way past the limit
         start = (self._shared_top + 15) // 16 * 16
-        self._shared_top = start + count * kind.itemsize
-        if self._shared_top + self.dynamic_shared > SHARED_LIMIT:
-            self.too_large("shared", self._shared_top + self.dynamic_shared, SHARED_LIMIT, code, thread)
+        top = start + count * kind.itemsize
+        if top + self.dynamic_shared > SHARED_LIMIT:
+            self.too_large("shared", top + self.dynamic_shared, SHARED_LIMIT, code, thread)
+        self._shared_top = top
         owned = self.memory.allocate(self.array_name(code), "shared", kind, dims, SHARED_BASE + start,
                                      [poison(kind)] * count)
         made = self._shared[key] = self.memory.array(owned, dims)

@@ -198,7 +198,7 @@ class Rewriter(Builder):
                value: list[ast.expr], site: int, at: ast.AST) -> ast.Call:
         if isinstance(index, list) and isinstance(base, ast.Name) and (
                 base.id in self.parameters or base.id in self.arrays):
-            return self.call(f"__{verb}_{base.id}", [*index, *value, self.code(site)], at)
+            return self.call(f"__{base.id}__{verb}", [*index, *value, self.code(site)], at)
         self.bound[f"__{verb}_any"] = arrays.load_any if verb == "load" else arrays.store_any
         if isinstance(index, list):
             index = index[0] if len(index) == 1 else ast.Tuple(index, ast.Load())

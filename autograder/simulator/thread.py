@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -165,7 +166,7 @@ class Thread:
         found = self.locals.get(code)
         if found is not None and found.dtype == kind and tuple(found.shape) == dims:
             return found  # one place in the source is one array, however often a thread comes by
-        count = int(np.prod(dims, dtype=np.int64))
+        count = math.prod(dims)
         start = (self.local_top + 15) // 16 * 16
         self.local_top = start + count * kind.itemsize
         if self.local_top > LOCAL_LIMIT:
