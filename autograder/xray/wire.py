@@ -51,8 +51,7 @@ def unpack_into(target: np.ndarray, source: np.ndarray) -> None:
 
 def trace_to_json(trace: Trace) -> dict[str, Any]:
     """A trace without its touches as plain data."""
-    out = asdict(Trace(**{**vars(trace), "touches": None, "notes": ()}))
-    out["notes"] = [str(note) for note in trace.notes]
+    out = asdict(Trace(**{**vars(trace), "touches": None}))
     return _python(out)
 
 
@@ -64,12 +63,11 @@ def trace_from_json(data: dict[str, Any], touches: Mapping[str, np.ndarray]) -> 
             **data,
             "grid": tuple(data["grid"]),
             "block": tuple(data["block"]),
-            "arrays": tuple(ArrayInfo(**{**a, "shape": tuple(a["shape"])}) for a in data["arrays"]),
+            "arrays": tuple(ArrayInfo(**{**a, "shape": tuple(a["shape"]), "strides": tuple(a["strides"])}) for a in data["arrays"]),
             "traffic": Traffic(**data["traffic"]),
             "lines": tuple(LineTraffic(**line) for line in data["lines"]),
             "findings": tuple(_finding(f) for f in data["findings"]),
             "touches": Touches(**{name: np.array(touches[name]) for name in names}) if names else None,
-            "notes": tuple(data["notes"]),
         }
     )
 
