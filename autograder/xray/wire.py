@@ -63,13 +63,17 @@ def trace_from_json(data: dict[str, Any], touches: Mapping[str, np.ndarray]) -> 
             **data,
             "grid": tuple(data["grid"]),
             "block": tuple(data["block"]),
-            "arrays": tuple(ArrayInfo(**{**a, "shape": tuple(a["shape"]), "strides": tuple(a["strides"])}) for a in data["arrays"]),
+            "arrays": tuple(_array(a) for a in data["arrays"]),
             "traffic": Traffic(**data["traffic"]),
             "lines": tuple(LineTraffic(**line) for line in data["lines"]),
             "findings": tuple(_finding(f) for f in data["findings"]),
             "touches": Touches(**{name: np.array(touches[name]) for name in names}) if names else None,
         }
     )
+
+
+def _array(data: dict[str, Any]) -> ArrayInfo:
+    return ArrayInfo(**{**data, "shape": tuple(data["shape"]), "strides": tuple(data["strides"])})
 
 
 def _finding(data: dict[str, Any]) -> Finding:
