@@ -16,7 +16,7 @@ from .model import Case, Inputs
 
 Family = Callable[..., np.ndarray]
 
-Sizes = Callable[[np.random.Generator], tuple[tuple[int, int], ...]]
+Sizes = Callable[[np.random.Generator], tuple[tuple[int, ...], ...]]
 
 
 def generator(seed: int, name: str) -> np.random.Generator:
@@ -58,19 +58,19 @@ def sized_cases(
     )
 
 
-def host_cases(sizes: Sizes, count: int) -> tuple[Case, ...]:
-    """Cases of a host function ``f(rows, n)``; ``sizes`` draws the ``count`` (rows, n) of one seed."""
+def host_cases(sizes: Sizes, count: int, names: tuple[str, ...] = ("rows", "n")) -> tuple[Case, ...]:
+    """Cases of a host function ``f(rows, n)``; ``sizes`` draws the ``count`` argument tuples of one seed,
+    whose values are called ``names``."""
     return tuple(
         Case(
             f"size {index + 1}",
             "answer",
             "The formula must hold for every size.",
-            partial(_host_inputs, sizes, index),
+            partial(_host_inputs, sizes, index, names),
         )
         for index in range(count)
     )
 
 
-def _host_inputs(sizes: Sizes, index: int, seed: int) -> Inputs:
-    rows, n = sizes(generator(seed, "sizes"))[index]
-    return Inputs(scalars={"rows": rows, "n": n})
+def _host_inputs(sizes: Sizes, index: int, names: tuple[str, ...], seed: int) -> Inputs:
+    return Inputs(scalars=dict(zip(names, sizes(generator(seed, "sizes"))[index], strict=True)))

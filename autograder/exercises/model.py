@@ -13,11 +13,13 @@ class Inputs:
     """The arguments of one launch or call.
 
     ``arrays`` are named in the order of the kernel's array parameters (inputs and outputs, outputs
-    filled with NaN); ``scalars`` follow them. For a host exercise only ``scalars`` is used.
+    filled with NaN); ``scalars`` follow them. For a host exercise only ``scalars`` is used. ``block`` is
+    the number of threads a block where the case, not the exercise, decides it.
     """
 
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
     scalars: dict[str, int | float] = field(default_factory=dict)
+    block: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,14 +87,54 @@ class Variant:
 
 
 @dataclass(frozen=True)
+class Harness:
+    """The kernel that calls a student's device function.
+
+    ``text`` is the text of one ``@cuda.jit`` kernel called ``name`` with array ``parameters``; it is
+    put below the student's source, whose function it calls by the exercise's own name.
+    """
+
+    name: str
+    parameters: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class Break:
+    """What a break-it exercise asks for: the input that exposes, or spares, a wrong kernel.
+
+    The student writes ``value(i, n)``, the number at position i of n. ``inputs(values)`` makes the
+    arguments of a launch out of those numbers, float64 [n]; ``wrong`` and ``right`` are complete kernel
+    modules under the name and contract of the exercise ``of``. With ``exposes`` the wrong kernel must
+    miss the gate and the right one pass it; without, both must pass and not all values may be equal.
+    ``limit`` is the largest value allowed in absolute terms (an infinity or a NaN is never allowed
+    unless ``infinite`` is set, which allows -inf).
+    """
+
+    of: str
+    wrong: str
+    right: str
+    inputs: Callable[[np.ndarray], Inputs]
+    exposes: bool = True
+    limit: float = 1e4
+    infinite: bool = False
+
+
+@dataclass(frozen=True)
 class Exercise:
     """One exercise of a lab.
 
-    ``id`` is "lab2.online_softmax_tiled"; ``kind`` is "kernel" or "host"; ``name`` is the name that
-    the student's kernel or function must have; ``parameters`` are its parameter names (for messages,
-    a student's own names are accepted); ``launch(inputs)`` gives ``(grid, block)``;
+    ``id`` is "lab2.online_softmax_tiled"; ``kind`` is "kernel", "device" (a device function, called by
+    ``harness``), "host" (a formula or a choice) or "break" (an input for ``breaks``); ``name`` is the
+    name that the student's kernel or function must have; ``parameters`` are its parameter names (for
+    messages, a student's own names are accepted); ``launch(inputs)`` gives ``(grid, block)``;
     ``reference(inputs)`` gives each output array in float64 (or the right answer of a host exercise);
     ``outputs`` names the arrays that the kernel must fill, all others must stay as they were.
+
+    ``budget`` is one for all cases, or a function of a case's inputs. ``magnitude(inputs)`` gives, for
+    each output, what the gate's relative error is relative to, where that is not the reference itself:
+    a sum that cancels is legitimately far from a small result. ``reduced(inputs)`` is the number of
+    values that each output reduces (default: the last axis of the first array).
     """
 
     id: str
@@ -104,11 +146,24 @@ class Exercise:
     outputs: tuple[str, ...]
     launch: Callable[[Inputs], tuple[tuple[int, ...], tuple[int, ...]]] | None
     reference: Callable[[Inputs], dict[str, np.ndarray] | float | int | str]
-    budget: Budget | None
+    budget: Budget | Callable[[Inputs], Budget] | None
     checks: tuple[Check, ...]
     bugs: tuple[NamedBug, ...] = ()
     variants: tuple[Variant, ...] = ()
     read: str = ""  # where to read about it: "lesson 02, section 'Order matters'"
+    harness: Harness | None = None
+    breaks: Break | None = None
+    magnitude: Callable[[Inputs], dict[str, np.ndarray]] | None = None
+    reduced: Callable[[Inputs], int] | None = None
+
+    def allowed(self, inputs: Inputs) -> Budget | None:
+        """The traffic allowed for ``inputs``."""
+        return self.budget(inputs) if callable(self.budget) else self.budget
+
+    @property
+    def source_kind(self) -> str:
+        """What must be gathered: "kernel" (also a device function) or "host"."""
+        return "kernel" if self.kind in ("kernel", "device") else "host"
 
     def check(self, name: str) -> Check:
         """The check called ``name``. Raises KeyError when there is none."""

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import difflib
 
-from . import lab1, lab2
+from . import lab1, lab2, lab3, lab4, lab5
 from .model import Exercise
 
-_ALL: tuple[Exercise, ...] = (*lab1.EXERCISES, *lab2.EXERCISES)
+_ALL: tuple[Exercise, ...] = (
+    *lab1.EXERCISES,
+    *lab2.EXERCISES,
+    *lab3.EXERCISES,
+    *lab4.EXERCISES,
+    *lab5.EXERCISES,
+)
 
 
 class UnknownExercise(KeyError):
