@@ -247,7 +247,7 @@ def test_atomics_beside_reads_of_other_blocks_do_not_depend_on_batches(n, monkey
             else:
                 out[i] = x[i]
 
-    monkeypatch.setattr(sys.modules["autograder.simulator.launch"], "BATCH_EVENTS", 4000)
+    monkeypatch.setattr(sys.modules["autograder.simulator.stream"], "BATCH_EVENTS", 4000)
     assert launch(kernel, 2, 1, (np.zeros(n, np.float32), np.zeros(n, np.float32))).findings == ()
 
 

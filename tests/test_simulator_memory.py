@@ -198,7 +198,7 @@ def race_between_blocks_in_other_batches(X):
 def test_blocks_race_across_batches(monkeypatch):
     import sys
 
-    monkeypatch.setattr(sys.modules["autograder.simulator.launch"], "BATCH_EVENTS", 1)
+    monkeypatch.setattr(sys.modules["autograder.simulator.stream"], "BATCH_EVENTS", 1)
     assert tools(launch(race_between_blocks_in_other_batches, 3, 4, (np.zeros(4, np.float32),))) == {"racecheck"}
 
 
@@ -386,7 +386,7 @@ def test_four_floats_in_one_instruction():
     @cuda.jit
     def past_end(X, out):
         a, b, c, d = load4(X, X.size - 4 + 4 * cuda.threadIdx.x)
-        out[0] = a + d
+        out[cuda.threadIdx.x] = a + d
 
     assert tools(launch(past_end, 1, 2, (X, Y))) == {"memcheck"}
 

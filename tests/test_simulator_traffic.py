@@ -241,7 +241,7 @@ def test_counts_do_not_depend_on_the_thread_order():
 def test_batches_add_up(monkeypatch):
     X, Y = rows(6, 700)
     whole = launch(kernels.three_pass, 6, 256, (X, Y))
-    monkeypatch.setattr(sys.modules["autograder.simulator.launch"], "BATCH_EVENTS", 100)
+    monkeypatch.setattr(sys.modules["autograder.simulator.stream"], "BATCH_EVENTS", 100)
     parts = launch(kernels.three_pass, 6, 256, (X, Y))
     assert parts.traffic == whole.traffic and parts.lines == whole.lines
 

@@ -153,6 +153,11 @@ def view(base: DeviceArray, offset: int, shape: tuple[int, ...], steps: tuple[in
 # Access by one index per dimension, as closures: they run once per simulated access. An index of another
 # type than int (a NumPy integer, a slice) ends in an exception of the fast way and takes the general one.
 
+def _tells(a: DeviceArray) -> bool:
+    """Whether stores also log what they wrote: several threads may write one value, but not different ones."""
+    return a.memory.recording and a.allocation.space != "local"
+
+
 def _access1(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
     (n,), (step,), offset = a.shape, a.steps, a.offset
     data, log, scalar, convert, size = a.data, a.memory.log, a.scalar, a.convert, a.itemsize
@@ -178,7 +183,7 @@ def _access1(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
         else:
             store_slowly(a, i, value, code)
 
-    def store_shared(i: Any, value: Any, code: int) -> None:
+    def store_and_tell(i: Any, value: Any, code: int) -> None:
         if type(i) is int and 0 <= i < n:
             log(code + base + i * stride)
             if type(value) is not scalar:
@@ -188,14 +193,14 @@ def _access1(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
         else:
             store_slowly(a, i, value, code)
 
-    return load, store_shared if a.allocation.space == "shared" else store
+    return load, store_and_tell if _tells(a) else store
 
 
 def _access2(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
     (n, m), (step, inner), offset = a.shape, a.steps, a.offset
     data, log, scalar, convert, size = a.data, a.memory.log, a.scalar, a.convert, a.itemsize
     base = a.address
-    shared, narrow = a.allocation.space == "shared", is_narrow(a.allocation.dtype)
+    tells, narrow = _tells(a), is_narrow(a.allocation.dtype)
 
     def load(i: Any, j: Any, code: int) -> Any:
         try:
@@ -214,7 +219,7 @@ def _access2(a: DeviceArray) -> tuple[Callable[..., Any], Callable[..., Any]]:
             log(code + base + k * size)
             if type(value) is not scalar:
                 value = convert(value)
-            if shared:
+            if tells:
                 log(VALUE_MARK - crc32(value.tobytes()))
             data[k] = value
         else:
@@ -305,7 +310,7 @@ def store_slowly(a: DeviceArray, idx: Any, value: Any, code: int) -> None:
     elif position is not None:
         stored = value if type(value) is a.scalar else a.convert(value)
         a.memory.log(code + a.address + position * a.itemsize)
-        if a.allocation.space == "shared":
+        if _tells(a):
             a.memory.log(VALUE_MARK - crc32(stored.tobytes()))
         a.data[position] = stored
 

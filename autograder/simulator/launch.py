@@ -10,17 +10,17 @@ import numpy as np
 from autograder.simulator.arguments import bind_arguments, write_back
 from autograder.simulator.arrays import DeviceArray
 from autograder.simulator.errors import LaunchError
-from autograder.simulator.events import Batch, gather, requests
+from autograder.simulator.events import Batch
 from autograder.simulator.machine import SHARED_LIMIT, Machine
 from autograder.simulator.names import python_function
 from autograder.simulator.sanitizer import Sanitizer
 from autograder.simulator.scheduler import run_block, thread_order
-from autograder.simulator.sites import GLOBAL_BASE, STORE
+from autograder.simulator.stream import Stream
 from autograder.simulator.thread import Dim3, Thread
+from autograder.simulator.touching import TouchRecord
 from autograder.simulator.trace import ArrayInfo, Place, Touches, Trace
 from autograder.simulator.traffic import Ledger
 
-BATCH_EVENTS = 400_000
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)
 _BLOCK_LIMITS = (1024, 1024, 64)
 
@@ -85,40 +85,21 @@ def _run(machine: Machine, args: Sequence[Any], order: str | int, ledger: Ledger
     blocks = gx * gy * gz
     within = thread_order(order, machine.block[0] * machine.block[1] * machine.block[2])
     machine.threads = [Thread(machine, n) for n in range(len(within))]
-    pending: list[tuple[int, np.ndarray]] = []
-    held, seen = 0, None
-
-    def flush() -> Batch:
-        nonlocal pending, held
-        batch = gather(machine, pending)
-        ledger.add(batch)
-        ledger.events += sum(int((log >= 0).sum()) for _, log in pending)
-        sanitizer.add(batch)
-        machine.partial_masks.clear()
-        pending, held = [], 0
-        return batch
-
+    seen = TouchRecord(machine, args) if touches else None
+    stream = Stream(machine, ledger, sanitizer, seen.add if seen is not None else None)
     with np.errstate(all="ignore", divide="raise" if machine.debug else "ignore"):
         for n in thread_order(order, blocks) if order != "forward" else range(blocks):
             machine.new_block()
             try:
-                run_block(machine, Dim3(n % gx, n // gx % gy, n // (gx * gy)), within, args)
+                run_block(machine, Dim3(n % gx, n // gx % gy, n // (gx * gy)), within, args, stream, n)
             except Exception as error:
                 _locate(error, machine)
                 raise
             machine.end_block(n)
-            if not machine.record:
-                continue
-            pending.append((n, np.array(machine.events, dtype=np.int64)))
-            held += len(machine.events)
-            del machine.events[:]
-            if touches and n == 0:
-                seen = _touches(machine, args, gather(machine, pending[-1:]))
-            if held >= BATCH_EVENTS or n == blocks - 1:
-                flush()
-        if pending:
-            flush()
-    return seen
+            if machine.record:
+                stream.end_block(n)
+        stream.finish()
+    return seen.touches() if seen is not None else None
 
 
 def _locate(error: Exception, machine: Machine) -> None:
@@ -147,40 +128,3 @@ def _array_infos(args: Sequence[Any]) -> tuple[ArrayInfo, ...]:
         ArrayInfo(a.allocation.name, "global", tuple(a.shape), str(a.dtype),
                   a.address + a.offset * a.itemsize, a.allocation.nbytes, a.strides)
         for a in args if isinstance(a, DeviceArray))
-
-
-def _touches(machine: Machine, args: Sequence[Any], batch: Batch) -> Touches:
-    infos = [a for a in machine.memory.allocations if a.space == "global"]
-    batch = batch.take(batch.address >= GLOBAL_BASE)
-    starts = np.array([a.address for a in infos], dtype=np.int64)
-    owner = np.searchsorted(starts, batch.address, side="right") - 1
-    sizes = np.array([a.dtype.itemsize for a in infos], dtype=np.int64)
-    # arguments that share memory share an allocation; its accesses are told of the first of them
-    arrays = [a.allocation for a in args if isinstance(a, DeviceArray)]
-    argument = np.array([arrays.index(a) if a in arrays else -1 for a in infos], dtype=np.int32)
-    lines = np.array([s.line for s in machine.sites], dtype=np.int32)
-    step = _request_order(batch)
-    return Touches(
-        step=step, line=lines[batch.site] if len(batch) else np.empty(0, np.int32),
-        store=batch.kind >= STORE, array=argument[owner] if len(batch) else np.empty(0, np.int32),
-        element=(batch.address - starts[owner]) // sizes[owner] if len(batch) else batch.address,
-        thread=batch.thread.astype(np.int32), interval=batch.interval.astype(np.int32))
-
-
-def _request_order(batch: Batch) -> np.ndarray:
-    """Number of each access's request within its warp, in the order in which requests begin."""
-    if not len(batch):
-        return np.empty(0, np.int64)
-    where = requests(batch)
-    first = np.full(where.max() + 1, np.iinfo(np.int64).max)
-    np.minimum.at(first, where, batch.position)
-    warp = np.zeros(len(first), np.int64)
-    warp[where] = batch.warp
-    rank = np.empty(len(first), np.int64)
-    rank[np.lexsort((first, warp))] = np.arange(len(first))
-    base = np.full(int(warp.max()) + 1, len(first))
-    np.minimum.at(base, warp, rank)
-    return (rank - base[warp])[where]
-
-
-

@@ -13,13 +13,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.simulator.allocation import poison
+from autograder.simulator.allocation import Allocation, poison
 from autograder.simulator.arrays import DeviceArray
 from autograder.simulator.errors import KernelError, LaunchError, MemoryFault, StepLimit
 from autograder.simulator.findings import FindingList, describe_access, who
 from autograder.simulator.memory import Memory, block_size_problem
 from autograder.simulator.sites import (
     ADDRESS_BITS,
+    FENCE,
     LOOP_ENTER,
     LOOP_STEP,
     MAX_SITES,
@@ -31,6 +32,7 @@ from autograder.simulator.thread import WATCHED_KINDS, Thread
 from autograder.simulator.trace import Place
 
 SHARED_LIMIT = 48 * 1024
+VIEW_GAP = 1 << 20  # bytes between the addresses of two views of dynamic shared memory
 NO_LIMIT = 1 << 62
 _HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
@@ -231,11 +233,17 @@ class Machine:
             if not self._dynamic:
                 self._raw = np.full(self.dynamic_shared, 0xFF, dtype=np.uint8)
             flat = self._raw[: self.dynamic_shared // kind.itemsize * kind.itemsize].view(kind)
-            # placed above the static arrays' limit, so that the two cannot meet whatever comes first
-            owned = self.memory.allocate(self.array_name(code), "shared", kind, flat.shape,
-                                         SHARED_BASE + SHARED_LIMIT, flat)
+            # placed above the static arrays' limit, so that the two cannot meet whatever comes first; each dtype
+            # has addresses of its own, so that an address tells the dtype
+            address = SHARED_BASE + SHARED_LIMIT + len(self._dynamic) * VIEW_GAP
+            owned = self.memory.allocate(self.array_name(code), "shared", kind, flat.shape, address, flat)
             found = self._dynamic[kind] = self.memory.array(owned, flat.shape)
         return found
+
+    @property
+    def dynamic_views(self) -> list[Allocation]:
+        """Dynamic shared memory once for each dtype that it is seen as, all of the same bytes."""
+        return [a.allocation for a in self._dynamic.values()]
 
     def new_block(self) -> None:
         """Shared memory does not outlive a block: fill it with poison again."""
@@ -264,13 +272,17 @@ class Machine:
             self.partial_masks[block, warp] = self._warp_masks[warp]
         self._warp_masks, self._partial = {}, set()
 
+    def partial(self, block: int) -> dict[tuple[int, int], list[int]]:
+        """The masks of the running block's warps that synchronised in parts, and of those of ended blocks."""
+        return {**self.partial_masks, **{(block, warp): self._warp_masks[warp] for warp in self._partial}}
+
     def live_mask(self, warp: int) -> int:
         return sum(1 << t.laneid for t in self.threads[warp * 32:warp * 32 + 32] if t.state != "done")
 
     @property
     def fenced(self) -> bool:
         """Whether the kernel orders memory between blocks itself."""
-        return any("threadfence" in f.__code__.co_names for f in self._functions)
+        return any(site.kind == FENCE for site in self.sites)
 
     # accesses that rewritten code does not make by itself
     def extra_sites(self, code: int | None, kinds: tuple[int, ...], text: str, frame: FrameType | None = None) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ class Watcher(Protocol):
     """What memory asks of the launch it belongs to."""
 
     log: Log
+    record: bool
 
     def fault(self, array: DeviceArray, index: tuple[int, ...], code: int, store: bool) -> None:
         """An access outside an array: raise, or return (the read then gives NaN, the write is dropped)."""
@@ -35,6 +36,7 @@ class Memory:
     def __init__(self, watcher: Watcher) -> None:
         self.fault = watcher.fault
         self.log = watcher.log
+        self.recording = watcher.record
         self.extra_sites = watcher.extra_sites
         self.stray_code = watcher.stray_code
         self.allocations: list[Allocation] = []

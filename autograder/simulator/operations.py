@@ -16,8 +16,8 @@ WARP_OPERATIONS = {
 ATOMICS = {"add", "sub", "and_", "or_", "xor", "inc", "dec", "exch", "max", "min", "nanmax", "nanmin",
            "compare_and_swap", "cas"}
 THREAD_VALUES = {"threadIdx", "blockIdx", "blockDim", "gridDim", "laneid"}
-THREAD_CALLS = {"grid", "gridsize", "lanemask_lt", "threadfence", "threadfence_block",
-                "threadfence_system", "nanosleep"}
+THREAD_CALLS = {"grid", "gridsize", "lanemask_lt", "threadfence_block", "nanosleep"}
+FENCES = {"threadfence", "threadfence_system"}  # those that other blocks can rely on
 
 FULL = 0xFFFFFFFF
 

@@ -21,6 +21,7 @@ from autograder.simulator.intrinsics import CUDA_FUNCTIONS, KernelName
 from autograder.simulator.operations import (
     ATOMICS,
     BLOCK_OPERATIONS,
+    FENCES,
     PACKERS,
     THREAD_CALLS,
     THREAD_VALUES,
@@ -31,6 +32,7 @@ from autograder.simulator.sites import (
     ATOMIC,
     BARRIER,
     CALL,
+    FENCE,
     LOAD,
     LOOP_ENTER,
     LOOP_STEP,
@@ -38,7 +40,7 @@ from autograder.simulator.sites import (
     WARP,
 )
 
-_ROUNDS = 1024  # a `while` loop reports its rounds to the step count this many at a time
+_ROUNDS = 64  # `while` loops report their rounds to the step count this many at a time
 
 
 class Rewriter(Builder):
@@ -53,6 +55,8 @@ class Rewriter(Builder):
             made = self.visit(statement)
             body += made if isinstance(made, list) else [made]
         prologue = ast.parse("__log = __t.log").body
+        if any(isinstance(part, ast.While) for part in ast.walk(node)):
+            prologue += ast.parse("__rounds = 0").body  # of all its `while` loops together: short ones count, too
         for parameter, indices in self.parameters.items():
             prologue += self.look_up(parameter, indices)
         node.body = [self.place_all(statement, node) for statement in prologue] + body
@@ -276,6 +280,10 @@ class Rewriter(Builder):
             arguments, keywords = self.arguments(node)
             code = self.code(self.site(ATOMIC, node, text))
             return self.call(self.thread(f"atomic_{name.path[1]}"), [code, *arguments], node, keywords)
+        if head in FENCES and len(name.path) == 1:
+            arguments, keywords = self.arguments(node)
+            code = self.code(self.site(FENCE, node, dotted))
+            return self.call(self.thread("fence"), [code, *arguments], node, keywords)
         if head in THREAD_CALLS and len(name.path) == 1:
             arguments, keywords = self.arguments(node)
             return self.call(self.thread(head), arguments, node, keywords)
@@ -385,15 +393,13 @@ class Rewriter(Builder):
         outer, self.loops = self.loops, (*self.loops, step)
         test = self.visit(node.test)
         self.loops = outer
-        rounds = self.temporary()
-        count = ast.parse(f"{rounds} += 1\nif {rounds} == {_ROUNDS}:\n    {rounds} = 0").body
+        count = ast.parse(f"__rounds += 1\nif __rounds == {_ROUNDS}:\n    __rounds = 0").body
         spend = ast.Expr(self.call(self.thread("spend"), [ast.Constant(_ROUNDS), self.code(step)], node))
         count[1].body.append(spend)
-        start = ast.Assign([ast.Name(rounds, ast.Store())], ast.Constant(0))
         count = [self.place_all(part, node) for part in count]
         loop = ast.While(test, [self.log(step, node), *count, *self.inside(step, node.body)],
                          [s for part in node.orelse for s in _many(self.visit(part))])
-        return [self.log(enter, node), self.place(start, node), self.place(loop, node)]
+        return [self.log(enter, node), self.place(loop, node)]
 
     def inside(self, step: int, body: list[ast.stmt]) -> list[ast.stmt]:
         outer, self.loops = self.loops, (*self.loops, step)

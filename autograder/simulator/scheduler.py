@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
 
 from autograder.simulator import warp
 from autograder.simulator.findings import who
 from autograder.simulator.machine import Machine
 from autograder.simulator.sites import ADDRESS_BITS
 from autograder.simulator.thread import Dim3, Thread
+
+if TYPE_CHECKING:
+    from autograder.simulator.stream import Stream
 
 
 def thread_order(order: str | int, count: int) -> list[int]:
@@ -32,18 +36,30 @@ def thread_order(order: str | int, count: int) -> list[int]:
     raise ValueError(f'order must be "forward", "reverse" or a whole number, not {order!r}')
 
 
-def run_block(machine: Machine, block: Dim3, order: Sequence[int], args: Sequence[Any]) -> None:
-    """Run one block to its end. Exceptions of a thread come out as they are; ``machine.current`` is
-    then the thread that raised."""
+def by_warps(threads: list[Thread]) -> list[list[Thread]]:
+    """The threads in the same order, cut where a warp is complete: into warps where they come warp by warp, else
+    not at all."""
+    groups = [list(group) for _, group in groupby(threads, key=lambda t: t.warp)]
+    return groups if len(groups) == len({t.warp for t in threads}) else [threads]
+
+
+def run_block(machine: Machine, block: Dim3, order: Sequence[int], args: Sequence[Any], stream: Stream,
+              number: int) -> None:
+    """Run one block, the ``number``-th of the grid, to its end; ``stream`` takes its log when that grows long.
+    Exceptions of a thread come out as they are; ``machine.current`` is then the thread that raised."""
     kernel, threads, log = machine.kernel, machine.threads, machine.log
+    due, groups = stream.due, by_warps([threads[n] for n in order])
     for thread in threads:
         thread.begin_block(block)
     if not machine.cooperative:
-        for n in order:
-            thread = machine.current = threads[n]
-            log(thread.mark)
-            kernel(thread, 0, *args)
-            thread.state = "done"
+        for group in groups:
+            for thread in group:
+                machine.current = thread
+                log(thread.mark)
+                kernel(thread, 0, *args)
+                thread.state = "done"
+            if due():
+                stream.rest(number)
         return
     for thread in threads:
         thread.resume = kernel(thread, 0, *args).send
@@ -53,24 +69,27 @@ def run_block(machine: Machine, block: Dim3, order: Sequence[int], args: Sequenc
     at_barrier: list[Thread] = []
     in_warp: list[Thread] = []
     while ready or at_barrier or in_warp:
-        for thread in ready:
-            machine.current = thread
-            log(thread.mark)
-            try:
-                wait = thread.waits = thread.resume(thread.answer)
-            except StopIteration:
-                thread.state = "done"
-                continue
-            if type(wait) is int:
-                log(wait)
-                at_barrier.append(thread)
-                continue
-            thread.answer = None
-            if wait[1][0] in ("count", "and", "or"):
-                log(wait[0])
-                at_barrier.append(thread)
-            else:
-                in_warp.append(thread)
+        for group in groups if len(ready) == len(threads) else (ready,):
+            for thread in group:
+                machine.current = thread
+                log(thread.mark)
+                try:
+                    wait = thread.waits = thread.resume(thread.answer)
+                except StopIteration:
+                    thread.state = "done"
+                    continue
+                if type(wait) is int:
+                    log(wait)
+                    at_barrier.append(thread)
+                    continue
+                thread.answer = None
+                if wait[1][0] in ("count", "and", "or"):
+                    log(wait[0])
+                    at_barrier.append(thread)
+                else:
+                    in_warp.append(thread)
+            if due():
+                stream.rest(number)
         machine.steps += len(ready)
         if machine.steps > machine.step_limit and (at_barrier or in_warp):
             last = (in_warp or at_barrier)[0]

@@ -21,8 +21,9 @@ SHARED_BASE = 0
 LOCAL_BASE = 1 << 30
 GLOBAL_BASE = 1 << 36
 
-LOAD, STORE, ATOMIC, LOOP_ENTER, LOOP_STEP, BARRIER, WARP, CALL, ALLOCATE = range(9)
-KIND_NAMES = ("load", "store", "atomic", "loop", "loop step", "barrier", "warp operation", "call", "array")
+LOAD, STORE, ATOMIC, LOOP_ENTER, LOOP_STEP, BARRIER, WARP, CALL, ALLOCATE, FENCE = range(10)
+KIND_NAMES = ("load", "store", "atomic", "loop", "loop step", "barrier", "warp operation", "call", "array",
+              "fence")
 
 
 @dataclass(frozen=True)

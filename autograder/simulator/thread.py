@@ -11,7 +11,7 @@ import numpy as np
 
 from autograder.simulator.allocation import poison
 from autograder.simulator.arrays import DeviceArray, load_any, locate, store_any, whole
-from autograder.simulator.errors import KernelError
+from autograder.simulator.errors import KernelError, LaunchError
 from autograder.simulator.gpumath import maximum, minimum
 from autograder.simulator.memory import LOCAL_LIMIT, LOCAL_STRIDE
 from autograder.simulator.sites import LOCAL_BASE
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from autograder.simulator.machine import Machine
 
 _PIECE = 256
+LOCAL_ELEMENTS = 16_384  # of one thread; each costs the simulator 8 to 40 bytes, in every thread of a block
 WATCHED_KINDS = "biufc"  # arrays of records are left to NumPy, unrecorded
 
 
@@ -135,10 +136,12 @@ class Thread:
         """Number of the first site of a device function when called from the site ``code``."""
         return self.machine.enter(self, code, label)
 
-    def threadfence(self) -> None:
-        """Orders memory for other threads. The scheduler keeps program order anyway."""
+    def fence(self, code: int) -> None:
+        """Logs a fence that other blocks can rely on. The scheduler keeps program order anyway."""
+        self.log(code)
 
-    threadfence_block = threadfence_system = threadfence
+    def threadfence_block(self) -> None:
+        """Orders memory for the block's threads, which the scheduler does anyway."""
 
     def nanosleep(self, ns: Any) -> None:
         """Simulated threads have no clock."""
@@ -167,6 +170,16 @@ class Thread:
         if found is not None and found.dtype == kind and tuple(found.shape) == dims:
             return found  # one place in the source is one array, however often a thread comes by
         count = math.prod(dims)
+        held = sum(array.size for array in self.locals.values())
+        if held + count > LOCAL_ELEMENTS:
+            place = machine.place(code, self)
+            error = LaunchError(
+                f"line {place.line}: {held + count:,} elements of local memory in one thread are more than the "
+                f"simulator holds ({LOCAL_ELEMENTS:,}). A GPU would keep them in global memory, and be slow: "
+                "a thread's own array should fit into its registers, a few dozen numbers"
+            )
+            error.place = place
+            raise error
         start = (self.local_top + 15) // 16 * 16
         self.local_top = start + count * kind.itemsize
         if self.local_top > LOCAL_LIMIT:
