@@ -360,6 +360,13 @@ def store_any(a: Any, idx: Any, value: Any, code: int) -> None:
         store_slowly(a, idx, value, code)
 
 
+def stored(a: Any, value: Any) -> Any:
+    """What a load of ``a`` gives after ``value`` was stored there."""
+    if type(a) is not DeviceArray:
+        return value
+    return whole(a, value if type(value) is a.scalar else a.convert(value))
+
+
 def loader(a: Any, indices: int) -> Callable[..., Any]:
     """``load(i, …, code)`` for something that is read with that many indices, whatever it is."""
     if type(a) is DeviceArray and len(a.shape) == indices and a.load is not None:

@@ -14,7 +14,7 @@ import sys
 from types import CodeType, FunctionType
 from typing import Any
 
-from autograder.simulator import arrays, gpumath, names
+from autograder.simulator import arrays, effects, gpumath, names, reuse
 from autograder.simulator.building import Builder
 from autograder.simulator.errors import KernelError
 from autograder.simulator.intrinsics import CUDA_FUNCTIONS, KernelName
@@ -50,6 +50,7 @@ class Rewriter(Builder):
         """Compiled code of the rewritten ``node``, which is the function's own definition."""
         name = node.name
         self._find_fixed_names(node)
+        self.reuse = reuse.find(node, self.is_kernel, lambda call: effects.of_call(call, self.resolve), self.temporary)
         body = []
         for statement in node.body:
             made = self.visit(statement)
@@ -213,9 +214,42 @@ class Rewriter(Builder):
             return self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             raise self.refuse(node, "an array element cannot stand here; assign it in a statement of its own")
+        return self.load(node)
+
+    def load(self, node: ast.Subscript) -> ast.expr:
+        """A load, or the temporary that holds the element already."""
+        known = self.reuse.again.get(id(node))
+        if known is not None:
+            return self.place(ast.Name(known, ast.Load()), node)
+        kept, once = self.reuse.kept.get(id(node)), self.reuse.once.get(id(node))
         text = ast.unparse(node.value)
         base, index = self.visit(node.value), self.index(node.slice)
-        return self.access("load", base, index, [], self.site(LOAD, node, text), node)
+        made = self.access("load", base, index, [], self.site(LOAD, node, text), node)
+        return self.held(made, kept, once, node)
+
+    def held(self, made: ast.expr, kept: str | None, once: str | None, at: ast.AST) -> ast.expr:
+        name = once or kept
+        if name is None:
+            return made
+        made = ast.NamedExpr(ast.Name(name, ast.Store()), made)
+        if once is not None:
+            first = ast.Compare(ast.Name(name, ast.Load()), [ast.Is()], [ast.Constant(None)])
+            made = ast.IfExp(first, made, ast.Name(name, ast.Load()))
+        return self.place(made, at)
+
+    def kept_value(self, target: ast.Subscript, value: ast.expr, at: ast.AST) -> ast.expr:
+        """A value on its way into an array; where it is wanted again, as what the array makes of it."""
+        kept = self.reuse.kept.get(id(target))
+        if kept is None or not isinstance(target.value, ast.Name):
+            return value
+        self.bound["__stored"] = arrays.stored
+        made = self.call("__stored", [ast.Name(target.value.id, ast.Load()), value], at)
+        return self.place(ast.NamedExpr(ast.Name(kept, ast.Store()), made), at)
+
+    def cleared(self, loop: ast.stmt) -> list[ast.stmt]:
+        """Before a loop: the temporaries of its invariant loads hold nothing."""
+        return [self.place(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)), loop)
+                for name in self.reuse.before.get(id(loop), ())]
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         known, target = self.resolve(node.func)
@@ -307,7 +341,8 @@ class Rewriter(Builder):
     def store(self, target: ast.Subscript, value: ast.expr, at: ast.AST) -> ast.stmt:
         text = ast.unparse(target.value)
         base, index = self.visit(target.value), self.index(target.slice)
-        made = self.access("store", base, index, [value], self.site(STORE, target, text), at)
+        kept = self.kept_value(target, value, at)
+        made = self.access("store", base, index, [kept], self.site(STORE, target, text), at)
         return self.place(ast.Expr(made), at)
 
     def assign(self, target: ast.expr, value: ast.expr, at: ast.AST) -> list[ast.stmt]:
@@ -359,7 +394,12 @@ class Rewriter(Builder):
                   for n, e in zip(names, [base, *parts])]
         loads = [ast.Name(n, ast.Load()) for n in names]
         again: Any = loads[1:] if isinstance(index, list) else loads[1]
-        old = self.access("load", loads[0], again, [], self.site(LOAD, target, text), node)
+        known = self.reuse.again.get(id(target))
+        if known is not None:
+            old = self.place(ast.Name(known, ast.Load()), node)
+        else:
+            old = self.access("load", loads[0], again, [], self.site(LOAD, target, text), node)
+            old = self.held(old, self.reuse.kept.get(id(target)), self.reuse.once.get(id(target)), node)
         # the right side is visited after the load's site exists, so sites keep program order
         new = self.place(ast.BinOp(old, node.op, self.visit(node.value)), node)
         for kind, name, function in ((ast.Div, "divide", gpumath.divide), (ast.Pow, "power", gpumath.power)):
@@ -368,6 +408,7 @@ class Rewriter(Builder):
                 new = self.call(f"__{name}", [new.left, new.right], node)
         loads = [ast.Name(n, ast.Load()) for n in names]
         again = loads[1:] if isinstance(index, list) else loads[1]
+        new = self.kept_value(target, new, node)
         made = self.access("store", loads[0], again, [new], self.site(STORE, target, text), node)
         return [*before, self.place(ast.Expr(made), node)]
 
@@ -386,7 +427,7 @@ class Rewriter(Builder):
         body = self.inside(step, node.body)
         loop = ast.For(node.target, watched, [self.log(step, node), *body],
                        [s for part in node.orelse for s in _many(self.visit(part))])
-        return [self.log(enter, node), self.place(loop, node)]
+        return [*self.cleared(node), self.log(enter, node), self.place(loop, node)]
 
     def visit_While(self, node: ast.While) -> list[ast.stmt]:
         enter, step = self.site(LOOP_ENTER, node, "while"), self.site(LOOP_STEP, node, "while")
@@ -399,7 +440,7 @@ class Rewriter(Builder):
         count = [self.place_all(part, node) for part in count]
         loop = ast.While(test, [self.log(step, node), *count, *self.inside(step, node.body)],
                          [s for part in node.orelse for s in _many(self.visit(part))])
-        return [self.log(enter, node), self.place(loop, node)]
+        return [*self.cleared(node), self.log(enter, node), self.place(loop, node)]
 
     def inside(self, step: int, body: list[ast.stmt]) -> list[ast.stmt]:
         outer, self.loops = self.loops, (*self.loops, step)

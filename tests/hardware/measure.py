@@ -1,7 +1,7 @@
 """Count and judge the cases on a real GPU, and write what the tools said as JSON.
 
     PYTHONPATH=.:tests python -m hardware.measure all OUT      (from the repository root, on the GPU machine)
-    PYTHONPATH=.:tests python -m hardware.measure traffic OUT  (only what ncu counts)
+    PYTHONPATH=.:tests python -m hardware.measure traffic OUT [NAME]  (only what ncu counts, of launches so named)
 
 Needs Nsight Compute (``ncu``) and ``compute-sanitizer`` on the PATH, numba-cuda and a GPU. OUT receives
 ``traffic.json`` and ``verdicts.json``; the repository keeps them in tests/hardware/data/.
@@ -41,12 +41,19 @@ METRICS = {
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
-def run_traffic() -> None:
-    """Launch every traffic case once, in order."""
+def traffic_cases(beginning: str) -> list:
+    """The launches whose names begin so."""
+    from hardware import merging_cases  # noqa: F401  adds its own
     from hardware.traffic_cases import CASES
+
+    return [case for case in CASES if case.name.startswith(beginning)]
+
+
+def run_traffic(beginning: str) -> None:
+    """Launch every traffic case once, in order."""
     from numba import cuda
 
-    for case in CASES:
+    for case in traffic_cases(beginning):
         case.kernel[case.grid, case.block](*case.make(cuda.to_device))
         cuda.synchronize()
 
@@ -64,21 +71,20 @@ def run_verdict(name: str) -> None:
     cuda.synchronize()
 
 
-def measure_traffic() -> dict:
-    from hardware.traffic_cases import CASES
-
+def measure_traffic(beginning: str) -> dict:
+    cases = traffic_cases(beginning)
     command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--metrics", ",".join(METRICS.values()),
-               sys.executable, "-m", "hardware.measure", "run-traffic"]
+               sys.executable, "-m", "hardware.measure", "run-traffic", beginning]
     done = subprocess.run(command, capture_output=True, text=True)
     lines = done.stdout.splitlines()
     start = next((n for n, line in enumerate(lines) if line.startswith('"ID"')), None)
     if start is None:
         raise SystemExit(f"ncu gave no table:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
     rows = list(csv.DictReader(io.StringIO("\n".join(lines[start:]))))[1:]  # the first row holds the units
-    if len(rows) != len(CASES):
-        raise SystemExit(f"{len(rows)} kernels were profiled, {len(CASES)} launched:\n{done.stderr[-2500:]}")
+    if len(rows) != len(cases):
+        raise SystemExit(f"{len(rows)} kernels were profiled, {len(cases)} launched:\n{done.stderr[-2500:]}")
     out = {}
-    for case, row in zip(CASES, rows):
+    for case, row in zip(cases, rows):
         assert case.kernel.py_func.__name__ in row["Kernel Name"], (case.name, row["Kernel Name"])
         out[case.name] = {key: int(float(row[m].replace(",", ""))) for key, m in METRICS.items()
                           if row.get(m) not in (None, "", "n/a")}
@@ -121,14 +127,14 @@ def machine() -> dict:
 def main() -> None:
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     if what == "run-traffic":
-        run_traffic()
+        run_traffic(sys.argv[2])
     elif what == "run-verdict":
         run_verdict(sys.argv[2])
     elif what in ("all", "traffic"):
         out = Path(sys.argv[2])
         out.mkdir(parents=True, exist_ok=True)
-        about = machine()
-        (out / "traffic.json").write_text(json.dumps({"machine": about, "launches": measure_traffic()}, indent=1) + "\n")
+        about, beginning = machine(), sys.argv[3] if len(sys.argv) > 3 else ""
+        (out / "traffic.json").write_text(json.dumps({"machine": about, "launches": measure_traffic(beginning)}, indent=1) + "\n")
         print("traffic counted", flush=True)
         if what == "traffic":
             return
