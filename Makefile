@@ -43,7 +43,7 @@ demo: $(READY)
 	@$(RUN) autograder demo
 
 test: $(READY)
-	@$(RUN) python -m pytest -n auto --dist loadfile
+	@$(RUN) python -m pytest -n logical --dist loadfile
 
 lab: $(READY)
 	@$(RUN) jupyter lab --notebook-dir=labs $(if $(filter 0,$(shell id -u)),--allow-root)
