@@ -17,6 +17,12 @@ from autograder.classroom.store import sqlite_path
 from autograder.classroom.surroundings import nbgrader_environment
 
 
+def results(root):
+    """Every file of the results; verdicts.db is a cache, which grows whenever something was judged."""
+    files = [path for path in (root / "out").rglob("*") if path.is_file() and path.name != "verdicts.db"]
+    return {path: path.read_bytes() for path in files}
+
+
 def never(*_):
     raise AssertionError("judged in vain")
 
@@ -75,7 +81,7 @@ def test_a_judge_that_fails_stops_nobody(tmp_path):
 )
 def test_an_interrupted_run_leaves_the_old_results(one, monkeypatch, where):
     run(one)
-    before = {path: path.read_bytes() for path in (one / "out").rglob("*") if path.is_file()}
+    before = results(one)
     small.hand_in(one, "ann", small.answered(row_max=small.BAD))
 
     def stop(*_, **__):
@@ -85,7 +91,7 @@ def test_an_interrupted_run_leaves_the_old_results(one, monkeypatch, where):
         patch.setattr(where, stop)
         with pytest.raises(KeyboardInterrupt):
             run(one)
-    after = {path: path.read_bytes() for path in (one / "out").rglob("*") if path.is_file()}
+    after = results(one)
     assert after[one / "out" / "grades.csv"] == before[one / "out" / "grades.csv"]
     assert not list((one / "out").glob(".grading-*"))
     if "feedback" in where:

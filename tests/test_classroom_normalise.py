@@ -240,3 +240,37 @@ def test_a_release_that_is_not_there(tmp_path):
         find_release(small.LAB, tmp_path)
     with pytest.raises(BadRelease, match="cannot be read"):
         load_release(small.LAB, small.write(tmp_path / "x.ipynb", b"nothing"))
+
+
+def test_two_answers_in_one_cell_both_count(release):
+    """The second cell's stub would stand below the answer and hide it."""
+    notebook = small.answered(row_max=f"{MAX}\n\n\n{SUM}")
+    del notebook.cells[7]
+    result = normal(release, notebook)
+    found = sources(result)
+    assert SUM in found["row_max"] and "NotImplementedError" not in found["row_sum"]
+    assert result.repairs == ("Cell row_sum is missing from the file; row_sum was found in another cell.",)
+    assert roles(result.notebook) == roles(release.notebook)
+
+
+def test_reordered_cells_go_back_to_their_places(release):
+    notebook = small.answered()
+    notebook.cells = notebook.cells[::-1]
+    check_answers(release, normal(release, notebook))
+
+
+def test_names_of_long_cells_are_found_by_pattern():
+    text = "def found(x):\n    pass\n" + "y = 1\n" * 10_000
+    assert defined_names(text) == {"found", "y"}
+
+
+def test_many_large_cells_take_little_time(release):
+    import time
+
+    notebook = small.answered()
+    code = "x = [1, (2, 3), {4: 5}]\n" * 400
+    for number in range(24):
+        notebook.cells.insert(2, {"cell_type": "code", "source": f"{code}# {number}", "metadata": {}, "outputs": []})
+    began = time.process_time()
+    check_answers(release, normal(release, notebook))
+    assert time.process_time() - began < 6

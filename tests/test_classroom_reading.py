@@ -17,6 +17,11 @@ def as_bytes(notebook) -> bytes:
     [
         (b"", "is empty"),
         (b"  \n\n", "is empty"),
+        (b"\x00" * 500, "nothing but zero bytes"),
+        (b"<!DOCTYPE html><html><body>Sign in</body></html>", "web page"),
+        (b"%PDF-1.7", "PDF"),
+        (b'{"cells": [\n<<<<<<< HEAD\n 1\n=======\n 2\n>>>>>>> theirs\n]}', "unfinished merge"),
+        (b'{"a": 1} {"b": 2}', "more follows"),
         (b"Dear instructor, my notebook did not save.", "not a notebook"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "not a notebook"),
         (b"PK\x03\x04 a zip file", "not a notebook"),
@@ -111,3 +116,47 @@ def test_limits(tmp_path, monkeypatch):
     assert "1,000,001 characters" in parse_notebook(as_bytes(huge)).problem
     many = {"cells": [{"cell_type": "code", "source": ""}] * 5001}
     assert "5,001 cells" in parse_notebook(as_bytes(many)).problem
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32"])
+def test_wide_encodings_without_a_mark(encoding):
+    reading = parse_notebook(json.dumps(small.answered()).encode(encoding))
+    assert reading.cells[3].source == small.GOOD and "UTF-" in reading.notes[0]
+
+
+def test_what_follows_a_whole_notebook_is_left_out():
+    data = as_bytes(small.answered())
+    assert parse_notebook(data + b"\x00" * 4096).notes == ()
+    reading = parse_notebook(data + b"\n" + data)
+    assert reading.cells[3].source == small.GOOD and "After the end of the notebook" in reading.notes[0]
+
+
+def test_a_giant_cell_is_left_out_and_the_others_count():
+    notebook = json.loads(as_bytes(small.answered()))
+    notebook["cells"].insert(1, {"cell_type": "code", "source": "x = 1\n" * 20_000})
+    reading = parse_notebook(as_bytes(notebook))
+    assert reading.problem is None and "Cell 2 holds 120,000 characters and was left out" in reading.notes[0]
+    assert [cell.source for cell in reading.cells if cell.grade_id == "row_max"] == [small.GOOD]
+
+
+def test_five_megabytes_of_cells_are_refused_before_they_are_parsed():
+    """They once took 80 s and 1.2 GB."""
+    cell = {"cell_type": "code", "source": "x = [1, (2, 3), {4: 5}]\n" * 2000}
+    reading = parse_notebook(as_bytes({"cells": [cell] * 104}))
+    assert "characters of code; more than 250,000 are not read" in reading.problem
+
+
+def test_scripts():
+    from autograder.classroom import scripts
+
+    text = "# ---\n# jupyter: 1\n# ---\n\n# %% [markdown]\n# Why *so*?\n#\n# Because.\n\n"
+    text += "# %% nbgrader={\"a\": 1}\nx = 1\n"
+    text += "# In[ ]:\n\n\ny = 2\n# %% [md]\n\"\"\"\nquoted\n\"\"\"\n#%%\n\n"
+    assert scripts.cells(text) == [
+        ("markdown", "Why *so*?\n\nBecause."),
+        ("code", "x = 1"),
+        ("code", "y = 2"),
+        ("markdown", "quoted"),
+    ]
+    assert scripts.cells("def f():\r\n    pass\r\n") == [("code", "def f():\n    pass")]
+    assert parse_notebook(b"x = 1\n", "lab.py").cells[0].source == "x = 1"

@@ -6,6 +6,7 @@ step limit with the line of its loop; should that not help, the child is ended a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from ..judge.ids import UnknownCheck, parse
@@ -120,7 +121,8 @@ def _too_slow(source: KernelSource, check_id: str, wall_s: float) -> Report:
         f"The kernel did not finish in {wall_s:g} s and was stopped. Look for a loop that never ends, or "
         "that makes every thread do the work of the whole block."
     )
-    return all_fail(exercise, checks, source.origin, sentence)
+    report = all_fail(exercise, checks, source.origin, sentence)
+    return replace(report, details={**report.details, "wall_limit": True})
 
 
 def _checks(check_id: str) -> int:

@@ -16,20 +16,26 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     grade = subparsers.add_parser(
         "grade",
         help="grade a class's submissions",
-        description="Grade a folder of STUDENT/LAB/LAB.ipynb submissions. No student's cell is run: kernels "
-        "are read from the notebooks and judged in limited child processes. Exit status: 0 all graded, "
-        "1 something could not be judged, 2 nothing to grade.",
+        description="Grade what was handed in: a folder of STUDENT/LAB/LAB.ipynb, a download of Canvas, Moodle, "
+        "Gradescope or Blackboard (the zip archive or its folder), a folder of notebooks, or one notebook. No "
+        "student's cell is run: kernels are read from the notebooks and judged in limited child processes. "
+        "A run that was stopped goes on where it was. Exit status: 0 all graded, 1 something could not be "
+        "judged, 2 nothing to grade.",
     )
     grade.add_argument("labs", nargs="+", metavar="LAB", help="the lab's name, for example lab1_three_pass")
     grade.add_argument(
-        "--submitted", type=Path, required=True, metavar="DIR", help="the folder with one folder per student"
+        "--submitted",
+        type=Path,
+        required=True,
+        metavar="PATH",
+        help="the folder, zip archive or notebook with what was handed in",
     )
     grade.add_argument(
         "--out",
         type=Path,
         required=True,
         metavar="DIR",
-        help="where grades.csv, feedback/ and gradebook.db go",
+        help="where grades.csv, class_report.html, feedback/ and gradebook.db go",
     )
     grade.add_argument("--released", type=Path, metavar="DIR", help="the released notebooks (default: labs)")
     grade.add_argument(
@@ -84,11 +90,17 @@ def run_grade(args: argparse.Namespace) -> int:
     try:
         labs = list(dict.fromkeys(Path(lab).name for lab in args.labs))
         seed, origin = find_seed(args.seed, args.out)
+        # Kept before judging: a run that is stopped must go on with the same seed.
         result = grade(
-            labs, args.submitted, args.out, seed, released=args.released, db_url=args.db, jobs=args.jobs
+            labs,
+            args.submitted,
+            args.out,
+            seed,
+            released=args.released,
+            db_url=args.db,
+            jobs=args.jobs,
+            ready=(lambda: keep_seed(seed, args.out)) if args.seed is None else None,
         )
-        if args.seed is None:
-            keep_seed(seed, args.out)
     except ClassroomError as error:
         print(error, file=sys.stderr)
         return UNUSABLE
@@ -121,6 +133,7 @@ def summary(result) -> str:
         f"Feedback:  {result.feedback}",
         f"Gradebook: {result.gradebook}",
     ]
+    lines += [f"Report:    {result.report}"] if result.report else []
     return "\n".join(lines)
 
 

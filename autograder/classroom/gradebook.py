@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.classroom.defusing import defuse
 from autograder.classroom.errors import GradebookError
-from autograder.classroom.inject import InjectingAutograde, defuse, without_mark
+from autograder.classroom.inject import InjectingAutograde, without_mark
 from autograder.classroom.release import Release, nbgrader_data
 from autograder.classroom.surroundings import Engines, Log, nbgrader_environment
 from autograder.classroom.verdicts import Verdict

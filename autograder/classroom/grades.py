@@ -14,6 +14,7 @@ from autograder.classroom.files import write_atomically
 MISSING = "missing"
 UNJUDGED = "could not be judged"
 MANUAL = "needs manual grading"
+LATE = "late"
 REPAIRED = "repaired"
 GRADED = "graded"
 

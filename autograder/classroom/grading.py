@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from autograder.classroom import grades, verdicts, writing
+from autograder.classroom.class_report import report_or_reason
+from autograder.classroom.class_report.times import Stopwatch
 from autograder.classroom.collect import collect
 from autograder.classroom.errors import NothingToGrade
 from autograder.classroom.grades import Row
 from autograder.classroom.judge_class import Work, judge_class
 from autograder.classroom.prepare import Prepared, prepare
 from autograder.classroom.release import Release, find_release, load_release
+from autograder.classroom.tree import read_tree
+from autograder.classroom.verdict_store import STORE_FILE, VerdictStore, engine_digest
 from autograder.classroom.verdicts import Verdict
 
 
@@ -28,6 +33,7 @@ class Result:
     grades: Path
     feedback: Path
     gradebook: str
+    report: Path | None = None
 
     @property
     def complete(self) -> bool:
@@ -45,13 +51,16 @@ def grade(
     db_url: str | None = None,
     jobs: int = 1,
     stream: Any = None,
+    ready: Callable[[], None] | None = None,
     **judging: Any,
 ) -> Result:
     """Grade every submission of ``labs`` under ``submitted`` and write the results into ``out``:
-    grades.csv, feedback/, autograded/, submitted/ (as judged), source/ (the released labs) and
-    gradebook.db, unless ``db_url`` names another database.
+    grades.csv, class_report.html, feedback/, autograded/, submitted/ (as judged), source/ (the released
+    labs) and gradebook.db, unless ``db_url`` names another database.
 
-    ``judging`` goes to :func:`judge_class` (judge, gather, cache). Nothing in ``out`` changes before
+    ``judging`` goes to :func:`judge_class` (judge, gather, cache; the default cache is a store of verdicts
+    in ``out``, so that a run that was stopped goes on where it was). ``ready`` is called when there is
+    something to grade and nothing stands in the way. But for these two, nothing in ``out`` changes before
     everything is judged and written aside. Raises ClassroomError with a sentence.
     """
     target = writing.Target(out.resolve(), db_url)
@@ -63,13 +72,25 @@ def grade(
         for item in prepared
         if item.problem is None and not item.submission.missing
     ]
-    judged = dict(judge_class(work, seed, jobs=jobs, stream=stream, **judging))
+    if ready is not None:
+        ready()
+    watch = Stopwatch(judging.get("judge"))
+    if judging.get("cache") is None:
+        with VerdictStore(target.out / STORE_FILE, _engine(judging.get("judge"))) as store:
+            timed = {**judging, "judge": watch, "cache": store}
+            judged = dict(judge_class(work, seed, jobs=jobs, stream=stream, **timed))
+            ignored += [store.problem] if store.problem else []
+    else:
+        judged = dict(judge_class(work, seed, jobs=jobs, stream=stream, **judging))
     for item in prepared:
         if item.problem is not None:
             judged[item.submission.student, item.release.lab] = tuple(
                 verdicts.could_not(cell, item.problem) for cell in item.release.checks
             )
     rows = writing.write(target, releases, prepared, judged, stream)
+    watch.keep(target.out)
+    report, reason = report_or_reason(target.out)
+    ignored += [reason] if reason else []
     return Result(
         tuple(rows),
         judged,
@@ -77,19 +98,41 @@ def grade(
         grades=target.out / writing.GRADES_FILE,
         feedback=target.out / "feedback",
         gradebook=db_url or str(target.gradebook),
+        report=report,
     )
 
 
+def _engine(judge: Any) -> str:
+    """What stands for the judge in the store of verdicts."""
+    own = "" if judge is None else f"{judge.__module__}.{judge.__qualname__}"
+    return f"{engine_digest()}{own}"
+
+
 def _prepare(releases: Sequence[Release], submitted: Path) -> tuple[list[Prepared], list[str]]:
+    """Every submission of every lab, read and normalised. What was unpacked is gone afterwards."""
     prepared, ignored, nothing = [], {}, []
-    for release in releases:
-        try:
-            found = collect(submitted, release.lab)
-        except NothingToGrade as error:
-            nothing.append(error)
-            continue
-        ignored.update(dict.fromkeys(found.ignored))
-        prepared += [prepare(submission, release) for submission in found.submissions]
+    with tempfile.TemporaryDirectory(prefix="autograder-intake-") as scratch:
+        tree, left_out = read_tree(submitted, Path(scratch))
+        for release in releases:
+            try:
+                found = collect(tree, release.lab, left_out, str(submitted))
+            except NothingToGrade as error:
+                nothing.append(error)
+                continue
+            ignored.update(dict.fromkeys(found.ignored))
+            prepared += [prepare(submission, release) for submission in found.submissions]
     if nothing:
         raise nothing[0]
-    return prepared, list(ignored)
+    return _of_other_labs(prepared, len(releases)), list(ignored)
+
+
+def _of_other_labs(prepared: list[Prepared], labs: int) -> list[Prepared]:
+    """With several labs, a file whose name does not say which one it is of is tried for each: where
+    nothing of the lab is in it, it was not handed in for it."""
+    if labs < 2:
+        return prepared
+    used = {item.submission.path for item in prepared if item.problem is None and item.submission.path}
+    return [
+        item.as_missing() if item.foreign and item.submission.path in used else item
+        for item in prepared
+    ]

@@ -7,7 +7,6 @@ nothing to do: it was put into the released notebook before.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from nbgrader.preprocessors import (
 )
 from traitlets import Any as AnyTrait
 
+from autograder.classroom.defusing import defuse
 from autograder.classroom.verdicts import Verdict, outputs
 
 
@@ -76,8 +76,9 @@ class HoldForPerson(NbGraderPreprocessor):
 
 
 class DefuseText(NbGraderPreprocessor):
-    """Takes the power out of HTML that a student wrote into a text cell: nbgrader's formgrader shows the
-    autograded notebook in the instructor's browser, and would run it. ``trusted`` are the lab's texts."""
+    """Takes the power out of HTML, links and pictures that a student wrote into a text cell: nbgrader's
+    formgrader shows the autograded notebook in the instructor's browser, and would run it. ``trusted``
+    are the lab's texts."""
 
     trusted = AnyTrait(frozenset())
 
@@ -85,15 +86,6 @@ class DefuseText(NbGraderPreprocessor):
         if cell.cell_type == "markdown" and cell.source not in self.trusted:
             cell.source = defuse(cell.source)
         return cell, resources
-
-
-_TAG = re.compile(r"<(?=[a-zA-Z/!?])(?!/?(?:b|br|code|em|i|li|ol|p|pre|strong|sub|sup|ul)\s*/?>)")
-
-
-def defuse(text: str) -> str:
-    """``text`` with a space after each ``<`` that could begin a tag, except plain harmless tags: "< script>"
-    is text to every browser, and "i < n" stays what it was."""
-    return _TAG.sub("< ", text)
 
 
 class InjectingAutograde(Autograde):

@@ -110,7 +110,8 @@ def _task(cell: CheckCell, source: Any, seed: int) -> _Task:
         sentence = f"The text of {cell.name} could not be read ({type(source).__name__})."
         return _Task(cell, None, verdicts.could_not(cell, sentence), None)
     # Lines and labels are part of the key: they appear in messages, and differ between notebooks.
-    return _Task(cell, source, None, (source.digest, source.lines, source.labels, cell.check_id, seed))
+    notes = getattr(source, "notes", ())
+    return _Task(cell, source, None, (source.digest, source.lines, source.labels, notes, cell.check_id, seed))
 
 
 def _run(

@@ -11,12 +11,16 @@ from __future__ import annotations
 import ast
 import copy
 import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from autograder.classroom.reading import Cell
 from autograder.classroom.release import Release, nbgrader_data
+
+
+LONGEST_PARSED = 20_000  # characters of a cell
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,9 @@ class _Matching:
         self.recognised: set[int] = set()  # released solution cells found by more than their text
         self.repairs: list[str] = []
         self._wanted = {check.name for check in release.checks}
+        self._defined = [own.cell_type == "code" and defined_names(own.source) or frozenset() for own in cells]
+        self._text = [own.source.strip() for own in cells]
+        self.elsewhere: dict[int, int] = {}  # released index -> submitted index of a cell taken for another
 
     # -- the five ways -------------------------------------------------------------------------
 
@@ -79,7 +86,7 @@ class _Matching:
             if not self._is_solution(at):
                 self.match[at] = copies[-1]
                 self.dropped.update(copies[:-1])
-                if any(self.cells[index].source.strip() != cell.source.strip() for index in copies):
+                if any(self._text[index] != cell.source.strip() for index in copies):
                     self.repairs.append(f"Cell {grade_id} had been changed; the released one counts.")
                 continue
             chosen = self._choose(at, copies)
@@ -109,12 +116,9 @@ class _Matching:
 
     def by_text(self) -> None:
         for at, cell in self._open():
+            text = cell.source.strip()
             for index, own in enumerate(self.cells):
-                if (
-                    self._free(index)
-                    and own.cell_type == cell.cell_type
-                    and own.source.strip() == cell.source.strip()
-                ):
+                if own.cell_type == cell.cell_type and self._text[index] == text and self._free(index):
                     self.match[at] = index
                     break
 
@@ -122,20 +126,32 @@ class _Matching:
         for at, cell in self._open(solutions=True):
             names = defined_names(cell.source)
             names = names & self._wanted or names
-            found = [
-                index
-                for index, own in enumerate(self.cells)
-                if self._free(index) and own.cell_type == "code" and names & defined_names(own.source)
-            ]
-            if cell.cell_type == "code" and found:
-                self._take(at, found[-1])
+            found = [index for index in range(len(self.cells)) if names & self._defined[index]]
+            free = [index for index in found if self._free(index)]
+            if cell.cell_type != "code" or not found:
+                continue
+            if free:
+                self._take(at, free[-1])
                 self.repairs.append(
                     f"Cell {self._name(at)} had lost its nbgrader data; it was recognised by the name "
-                    f"{min(names & defined_names(self.cells[found[-1]].source))}."
+                    f"{min(names & self._defined[free[-1]])}."
                 )
+            elif self._above(at, found[-1]):
+                self.elsewhere[at] = found[-1]
+                self.recognised.add(at)
+                self.repairs.append(
+                    f"Cell {self._name(at)} is missing from the file; {min(names & self._defined[found[-1]])} was "
+                    "found in another cell."
+                )
+
+    def _above(self, at: int, index: int) -> bool:
+        """Whether the submitted cell stands for one above the released cell ``at``."""
+        return any(index == own and other < at for other, own in self.match.items())
 
     def by_place(self) -> None:
         for at, cell in self._open(solutions=True):
+            if at in self.elsewhere:
+                continue
             before = max((self.match[other] for other in self.match if other < at), default=-1)
             after = min((self.match[other] for other in self.match if other > at), default=len(self.cells))
             found = [
@@ -143,7 +159,7 @@ class _Matching:
                 for index in range(before + 1, after)
                 if self._free(index)
                 and self.cells[index].cell_type == cell.cell_type
-                and self.cells[index].source.strip()
+                and self._text[index]
             ]
             # One text in the right place is the answer; before any other cell was found, place means nothing.
             if found and self.match:
@@ -172,7 +188,7 @@ class _Matching:
         for index, own in enumerate(self.cells):
             if index in place:
                 anchor = place[index]
-            elif index not in self.dropped and own.source.strip():
+            elif index not in self.dropped and self._text[index]:
                 # A raw cell goes into a page as it is; as a text cell it can do no more than text.
                 make = v4.new_code_cell if own.cell_type == "code" else v4.new_markdown_cell
                 count += 1
@@ -182,6 +198,8 @@ class _Matching:
         for at, cell in enumerate(notebook.cells):
             if at in self.match and (self._is_solution(at) or not nbgrader_data(cell)):
                 cell.source = self.cells[self.match[at]].source
+            elif at in self.elsewhere:  # the stub would stand below the answer, and count in its place
+                cell.source = "# The answer stands in another cell."
             cells.append(cell)
             cells += extras.get(at, [])
         notebook.cells = cells
@@ -212,17 +230,15 @@ class _Matching:
         """Of several cells with one grade_id: the last that defines what is asked, else the last
         that was changed, else the last. (Splitting a cell in JupyterLab copies its grade_id.)"""
         stub = self.released[at].source.strip()
-        changed = [index for index in copies if self.cells[index].source.strip() not in ("", stub)]
+        changed = [index for index in copies if self._text[index] not in ("", stub)]
         names = defined_names(self.released[at].source) & self._wanted
-        defining = [index for index in changed if names & defined_names(self.cells[index].source)]
+        defining = [index for index in changed if names & self._defined[index]]
         return (defining or changed or copies)[-1]
 
     def _set_aside(self, at: int, chosen: int, copies: list[int]) -> None:
         """Copies that are the bare stub, or the chosen text again, would only undo the answer."""
-        known = {self.released[at].source.strip(), self.cells[chosen].source.strip()}
-        self.dropped.update(
-            index for index in copies if index != chosen and self.cells[index].source.strip() in known
-        )
+        known = {self.released[at].source.strip(), self._text[chosen]}
+        self.dropped.update(index for index in copies if index != chosen and self._text[index] in known)
 
 
 _DEFINITION = re.compile(r"^(?:async\s+)?(?:def|class)\s+(\w+)|^(\w+)\s*=[^=]", re.MULTILINE)
@@ -230,9 +246,13 @@ _DEFINITION = re.compile(r"^(?:async\s+)?(?:def|class)\s+(\w+)|^(\w+)\s*=[^=]", 
 
 def defined_names(source: str) -> frozenset[str]:
     """Names that a cell's text binds at top level by def, class or plain assignment; found by
-    pattern where the text is not valid Python."""
+    pattern where the text is not valid Python, or is long: its tree would take a thousand times its size."""
     try:
-        body = ast.parse(source).body
+        if len(source) > LONGEST_PARSED:
+            raise ValueError(len(source))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # an odd escape in a student's text is no news of ours
+            body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset(first or second for first, second in _DEFINITION.findall(source))
     names = set()

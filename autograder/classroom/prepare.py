@@ -15,13 +15,20 @@ from autograder.classroom.release import Release
 @dataclass(frozen=True)
 class Prepared:
     """A submission ready to be judged: ``notebook`` is the normalised one; ``problem`` is a sentence
-    when no cell of the student's could be used (then ``notebook`` is the untouched release)."""
+    when no cell of the student's could be used (then ``notebook`` is the untouched release); ``foreign``
+    is True when the file is a notebook in which nothing of the lab was found."""
 
     submission: Submission
     release: Release
     notebook: Any
     repairs: tuple[str, ...] = ()
     problem: str | None = None
+    foreign: bool = False
+
+    def as_missing(self) -> Prepared:
+        """As if nothing had been handed in for this lab."""
+        submission = replace(self.submission, path=None, problem=f"Nothing was handed in for {self.release.lab}.")
+        return Prepared(replace(submission, missing=True), self.release, None)
 
 
 def prepare(submission: Submission, release: Release) -> Prepared:
@@ -31,13 +38,15 @@ def prepare(submission: Submission, release: Release) -> Prepared:
     if submission.timestamp is not None and not valid_timestamp(submission.timestamp):
         note = "Its timestamp.txt holds no time; it was left out."
         submission = replace(submission, timestamp=None, notes=(*submission.notes, note))
-    problem, notes = submission.problem, submission.notes
+    problem, notes, foreign = submission.problem, submission.notes, False
+    if submission.late:
+        notes = (*notes, f"It was handed in late, says {submission.platform}.")
     if problem is None:
-        reading = read_notebook(submission.path)
+        reading = read_notebook(submission.path, submission.name)
         problem, notes = reading.problem, (*notes, *reading.notes)
     if problem is None:
         normal = normalise(release, reading.cells)
         if normal.problem is None:
             return Prepared(submission, release, normal.notebook, (*notes, *normal.repairs))
-        problem = normal.problem
-    return Prepared(submission, release, untouched(release), notes, problem)
+        problem, foreign = normal.problem, True
+    return Prepared(submission, release, untouched(release), notes, problem, foreign)

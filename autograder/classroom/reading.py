@@ -8,8 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-LARGEST_FILE = 64 * 1024 * 1024  # bytes; a notebook with pictures stays far below
-LARGEST_CELL = 1_000_000  # characters of source
+from autograder.classroom import scripts
+from autograder.classroom.decoding import clean_text, decode
+
+LARGEST_FILE = 32 * 1024 * 1024  # bytes; as objects in memory it can take twenty times as much
+LARGEST_CELL = 100_000  # characters of source; the judge reads no longer one either
+MOST_CODE = 250_000  # characters of all code cells; a lab with every answer has 40,000
+MOST_TEXT = 2_000_000  # characters of all cells
 MOST_CELLS = 5_000
 CELL_TYPES = frozenset({"code", "markdown", "raw"})
 
@@ -35,8 +40,9 @@ class Reading:
     problem: str | None = None
 
 
-def read_notebook(path: Path) -> Reading:
-    """The cells of the notebook file at ``path``."""
+def read_notebook(path: Path, name: str = "") -> Reading:
+    """The cells of the notebook file at ``path``; ``name`` is what the student called it (default: the
+    path's own name)."""
     try:
         size = path.stat().st_size
         if size > LARGEST_FILE:
@@ -47,23 +53,21 @@ def read_notebook(path: Path) -> Reading:
         data = path.read_bytes()
     except OSError as error:
         return Reading(problem=f"The file cannot be opened ({error.strerror or error}).")
-    return parse_notebook(data)
+    return parse_notebook(data, name or path.name)
 
 
-def parse_notebook(data: bytes) -> Reading:
-    """As :func:`read_notebook`, from the file's bytes."""
-    if not data.strip():
-        return Reading(problem="The file is empty.")
-    text, notes = _decode(data)
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        return Reading(problem=_not_json(text, error))
-    except (RecursionError, ValueError):
-        return Reading(
-            problem="The file is not a notebook: its JSON is nested too deeply or holds a number that is "
-            "too long."
-        )
+def parse_notebook(data: bytes, name: str = "") -> Reading:
+    """As :func:`read_notebook`, from the file's bytes; ``name`` tells a .py file from a notebook."""
+    if not data.strip(b" \t\r\n\x00"):
+        return Reading(problem="The file is empty." if not data.strip() else "The file holds nothing but zero bytes.")
+    text, notes = decode(data)
+    if name.lower().endswith(".py"):
+        found = tuple(Cell(kind, clean_text(source)) for kind, source in scripts.cells(text))
+        notes.append("It is a .py file, not a notebook; its text was read as cells.")
+        return _within_limits(list(found), notes)
+    content, problem = _load(text, notes)
+    if problem is not None:
+        return Reading(problem=problem)
     if not isinstance(content, dict):
         return Reading(problem="The file is JSON but not a notebook: it has no cells.")
     if "worksheets" in content or _major(content) < 4:
@@ -81,34 +85,72 @@ def parse_notebook(data: bytes) -> Reading:
         cell = _cell(item)
         if cell is None:
             dropped += 1
-        elif len(cell.source) > LARGEST_CELL:
-            return Reading(
-                problem=f"Cell {len(cells) + 1} holds {len(cell.source):,} characters; "
-                f"more than {LARGEST_CELL:,} are not read."
-            )
         else:
             cells.append(cell)
     if dropped:
         notes.append(f"Broken cells that could not be read and were left out: {dropped}.")
     if not cells:
         return Reading(problem="The notebook has no cells.")
-    return Reading(tuple(cells), tuple(notes))
+    return _within_limits(cells, notes)
 
 
-def _decode(data: bytes) -> tuple[str, list[str]]:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace"), ["The file was in UTF-16; it was read as that."]
-    if data.startswith(b"\xef\xbb\xbf"):
-        return data.decode("utf-8-sig", "replace"), ["The file began with a byte order mark; it was skipped."]
+def _within_limits(cells: list[Cell], notes: list[str]) -> Reading:
+    """The reading with giant cells left out, or the problem when all of it is too long: reading a text as
+    Python takes a thousand times its size."""
+    kept = []
+    for number, cell in enumerate(cells, start=1):
+        if len(cell.source) > LARGEST_CELL:
+            notes.append(
+                f"Cell {number} holds {len(cell.source):,} characters and was left out; more than "
+                f"{LARGEST_CELL:,} are not read."
+            )
+        else:
+            kept.append(cell)
+    code = sum(len(cell.source) for cell in kept if cell.cell_type == "code")
+    text = sum(len(cell.source) for cell in kept)
+    for size, limit, what in ((code, MOST_CODE, "code"), (text, MOST_TEXT, "text")):
+        if size > limit:
+            return Reading(
+                problem=f"The notebook's cells hold {size:,} characters of {what}; more than {limit:,} are not read. "
+                "Take out what is not part of the lab."
+            )
+    if not kept:
+        return Reading(problem=notes[-1] if notes else "The notebook has no cells.")
+    return Reading(tuple(kept), tuple(notes))
+
+
+def _load(text: str, notes: list[str]) -> tuple[Any, str | None]:
+    """The JSON value, or a sentence. What follows a whole notebook is left out and noted."""
+    body = text.strip("\x00 \t\r\n")
     try:
-        return data.decode("utf-8"), []
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace"), ["The file was not in UTF-8; it was read as Windows-1252."]
+        content, end = json.JSONDecoder().raw_decode(body)
+    except json.JSONDecodeError as error:
+        return None, _not_json(body, error)
+    except (RecursionError, ValueError):
+        return None, (
+            "The file is not a notebook: its JSON is nested too deeply or holds a number that is too long."
+        )
+    rest = body[end:].strip()
+    if rest:
+        if not isinstance(content, dict) or "cells" not in content:
+            return None, "The file is not a notebook: its JSON ends and more follows."
+        notes.append(f"After the end of the notebook {len(rest):,} characters follow; they were left out.")
+    return content, None
 
 
 def _not_json(text: str, error: json.JSONDecodeError) -> str:
     if not text.lstrip().startswith("{"):
+        page = text[:2000].lstrip().lower()
+        if page.startswith("<!doctype html") or "<html" in page:
+            return "The file is a web page, not a notebook: hand in the .ipynb file itself."
+        if page.startswith("%pdf"):
+            return "The file is a PDF, not a notebook: hand in the .ipynb file itself."
         return "The file is not a notebook: it does not start as one."
+    if "<<<<<<<" in text and ">>>>>>>" in text:
+        return (
+            f"The file holds an unfinished merge of two versions (line {error.lineno}): open it in a text editor "
+            "and keep one."
+        )
     if error.pos >= len(text.rstrip()) or not text.rstrip().endswith("}"):
         return f"The file is cut off: it ends in the middle of the notebook, at line {error.lineno}."
     return f"The file is not a notebook: its JSON is broken at line {error.lineno}."
@@ -158,8 +200,3 @@ def _cell(item: Any) -> Cell | None:
         grade_id if isinstance(grade_id, str) else None,
     )
 
-
-def clean_text(text: str) -> str:
-    """``text`` with one kind of line end and nothing that cannot be stored (lone surrogates, NUL)."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\N{REPLACEMENT CHARACTER}")
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -13,8 +13,8 @@ from autograder.classroom.errors import BadRelease
 
 @dataclass(frozen=True)
 class CheckCell:
-    """A graded code cell: ``check(check_id, name)`` worth ``points``. ``kind`` is the exercise's,
-    "kernel" or "host"."""
+    """A graded code cell: ``check(check_id, name)`` worth ``points``. ``kind`` is what to
+    gather: "kernel", "device" or "host"."""
 
     grade_id: str
     check_id: str
@@ -126,7 +126,7 @@ def _check_cell(
             f"Cell {grade_id} of {path} is worth {points:g} points, but {check_id} gives {expected:g}: "
             "build the notebook again with this version."
         )
-    return CheckCell(grade_id, check_id, name, found.kind, points)
+    return CheckCell(grade_id, check_id, name, found.source_kind, points)
 
 
 def _check_call(source: str) -> tuple[str, str] | None:

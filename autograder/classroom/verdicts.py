@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.classroom.decoding import storable
 from autograder.classroom.release import CheckCell
 from autograder.report import Report
 from autograder.source import SourceRefused
@@ -51,10 +52,10 @@ def from_report(cell: CheckCell, report: Report) -> Verdict:
         cell.check_id,
         points,
         cell.points,
-        text=render.words(report),
-        html=render.html(report),
+        text=storable(render.words(report)),
+        html=storable(render.html(report)),
         bugs=tuple(bugs),
-        reason="" if points >= cell.points else report.message,
+        reason="" if points >= cell.points else storable(report.message),
     )
 
 
@@ -65,21 +66,22 @@ def refused(cell: CheckCell, refusal: SourceRefused) -> Verdict:
     from autograder.judge.ids import parse
     from autograder.judge.reports import all_fail
 
-    sentence = str(refusal).rstrip(".") + "."
+    sentence = storable(str(refusal)).rstrip(".") + "."
     report = all_fail(*parse(cell.check_id), "notebook", sentence)
     return Verdict(
         cell.grade_id,
         cell.check_id,
         0.0,
         cell.points,
-        text=render.words(report),
-        html=render.html(report),
+        text=storable(render.words(report)),
+        html=storable(render.html(report)),
         reason="" if refusal.untouched else sentence,
     )
 
 
 def could_not(cell: CheckCell, sentence: str) -> Verdict:
     """No mark can be given by the machine; a person decides."""
+    sentence = storable(sentence)
     return Verdict(
         cell.grade_id,
         cell.check_id,

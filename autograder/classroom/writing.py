@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import errno
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ GRADEBOOK_FILE = "gradebook.db"
 SOURCE_FOLDER = "source"  # nbgrader's formgrader lists the labs that it finds there
 STEPS = ("submitted", "autograded", "feedback")
 ATTEMPTS = 3
+# A name that a file system does not take is one student's trouble; a full disk is everybody's.
+_THE_NAMES_FAULT = (errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, errno.EEXIST, errno.ENOTDIR)
 
 Judged = Mapping[tuple[str, str], tuple[Verdict, ...]]
 
@@ -143,6 +146,8 @@ def _row(course: Course, item: Prepared, mine: tuple[Verdict, ...], out: Path) -
     if item.submission.missing:
         course.add_student(student)
         return _missing(student, release)
+    if item.submission.homeless:
+        return _unjudged(item, item.problem or "")
     by_id = {verdict.grade_id: verdict for verdict in mine}
     earlier = out / "autograded" / student / release.lab / f"{release.lab}.ipynb"
     try:
@@ -160,9 +165,11 @@ def _row(course: Course, item: Prepared, mine: tuple[Verdict, ...], out: Path) -
         course.feedback(student, release.lab)
         marks = course.marks(student, release.lab)
     except GradebookError as error:
-        return Row(
-            student, release.lab, grades.UNJUDGED, None, release.max_score, notes=(str(error), *item.repairs)
-        )
+        return _unjudged(item, str(error))
+    except OSError as error:
+        if error.errno not in _THE_NAMES_FAULT:
+            raise
+        return _unjudged(item, f"The results could not be written under this student's name ({error.strerror}).")
     points = {cell.check_id: marks.points.get(cell.grade_id) for cell in release.checks}
     points |= {grade_id: marks.points.get(grade_id) for grade_id in release.written}
     unjudged = [cell for cell in release.checks if marks.points.get(cell.grade_id) is None]
@@ -172,7 +179,7 @@ def _row(course: Course, item: Prepared, mine: tuple[Verdict, ...], out: Path) -
     elif marks.waiting:
         status = grades.MANUAL
     else:
-        status = grades.REPAIRED if item.repairs else grades.GRADED
+        status = grades.LATE if item.submission.late else grades.REPAIRED if item.repairs else grades.GRADED
     score = None if all(value is None for value in points.values()) else marks.score
     return Row(
         student,
@@ -184,6 +191,12 @@ def _row(course: Course, item: Prepared, mine: tuple[Verdict, ...], out: Path) -
         bugs,
         (*_reasons(item, mine), *item.repairs),
     )
+
+
+def _unjudged(item: Prepared, sentence: str) -> Row:
+    release = item.release
+    notes = (sentence, *item.repairs)
+    return Row(item.submission.student, release.lab, grades.UNJUDGED, None, release.max_score, notes=notes)
 
 
 def _reasons(item: Prepared, mine: tuple[Verdict, ...]) -> tuple[str, ...]:

@@ -10,12 +10,14 @@ import ast
 import re
 import warnings
 from dataclasses import dataclass, field
-from functools import lru_cache
+from threading import Lock
 
 MAX_CELL = 100_000  # characters of one cell; a longer one is left out, with a message
 MAX_FILE = 400_000  # characters of a .py file
 MAX_UNIT = 40_000  # characters of one function; a long one has 4,000
 MAX_DEPTH = 150  # nesting of statements and expressions; people stay under 30
+KEPT_CHARACTERS = 400_000  # of cells whose trees are remembered: ten notebooks, or one at the limit
+KEPT_CELLS = 512
 _RETRIES = 20
 
 # Cell magics that run the rest of the cell as Python in the notebook, and whether the functions that
@@ -28,6 +30,9 @@ _NUMBERED = re.compile(r"^(\s*In\s*\[\d+\]: |\s*\.{3,}: ?)")
 _BAD_CHARACTER = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
 )
+
+_KEPT: dict[tuple[str, int], tuple[str, ast.Module | None, str, int, frozenset[int], str]] = {}
+_LOCK = Lock()
 
 
 @dataclass(frozen=True)
@@ -78,8 +83,24 @@ def make_cell(text: str, label: str, setup: bool = False, limit: int = MAX_CELL)
     return Cell(label, text, python, tree, problem, line, commands, magic, setup)
 
 
-@lru_cache(maxsize=512)
 def _read(text: str, limit: int) -> tuple[str, ast.Module | None, str, int, frozenset[int], str]:
+    """:func:`_parsed`, remembered: the checks of one notebook ask for the same cells again and again. A
+    syntax tree takes two hundred times its text, so what is kept is bounded by characters."""
+    key = (text, limit)
+    with _LOCK:
+        found = _KEPT.pop(key, None)
+        if found is not None:
+            _KEPT[key] = found  # the most recently used comes last
+            return found
+    found = _parsed(text, limit)
+    with _LOCK:
+        _KEPT[key] = found
+        while len(_KEPT) > KEPT_CELLS or (len(_KEPT) > 1 and sum(len(kept) for kept, _ in _KEPT) > KEPT_CHARACTERS):
+            del _KEPT[next(iter(_KEPT))]
+    return found
+
+
+def _parsed(text: str, limit: int) -> tuple[str, ast.Module | None, str, int, frozenset[int], str]:
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if len(text) > limit:
         return "", None, f"is longer than {limit:,} characters", 0, frozenset(), ""
