@@ -19,6 +19,9 @@ RAGGED = (1, 5, 31, 33, 255, 257, 1000)
 TWO_ROWS = (33, 257)
 """Of these there are two rows, so that the second starts at an address of its own."""
 
+LONG = (1, 12_301)
+"""A row that no buffer of a block can hold: 48 KiB of shared memory are 12,288 floats."""
+
 
 @dataclass(frozen=True)
 class Line:

@@ -35,6 +35,21 @@ def ordinary(rng: Generator, rows: int, n: int, tile: int) -> np.ndarray:
     return X.astype(np.float32)
 
 
+def easy(rng: Generator, rows: int, n: int, tile: int, first: int = 0) -> np.ndarray:
+    """Rows on which little can go wrong: the ``first`` columns (the first tile, when it is 0) hold the
+    larger values and the maximum, all others lie below them. No maximum moves after the first tile, a
+    thread's own neither when it walks its columns in order. How far the values of a row spread differs
+    from row to row, so that d cannot be guessed."""
+    first = min(first or tile, n)
+    depth = rng.uniform(0.5, 4.0, size=(rows, 1))
+    X = rng.uniform(-1.0, 0.0, size=(rows, n))
+    X[:, first:] -= 1.0
+    X *= depth
+    for row in range(rows):
+        X[row, int(rng.integers(0, first))] = rng.uniform(1.0, 2.0)
+    return X.astype(np.float32)
+
+
 def loud_last(rng: Generator, rows: int, n: int, tile: int, by: float = 20.0) -> np.ndarray:
     """N(0, 1), and one value of the last tile about ``by`` above the others.
 

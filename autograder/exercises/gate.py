@@ -1,6 +1,7 @@
 """The numeric gate: is an output as near to the float64 reference as float32 allows?
 
-Element by element ``|out - ref| <= rtol*|ref| + TINY``. The gate fraction of an element is its error
+Element by element ``|out - ref| <= rtol*magnitude + TINY``, where the magnitude is ``|ref|`` unless the
+exercise says what else a right kernel's error is relative to (a sum that cancels). The gate fraction of an element is its error
 as a share of that limit, so 1.0 is the limit itself. Right float32 kernels, whatever order they sum
 in, sit well under 1; all zeros, the uniform row and a float16 sum are far above.
 """
@@ -50,8 +51,13 @@ def relative_tolerance(n_reduced: int) -> float:
     return max(1e-5, 4.0 * EPS32 * math.sqrt(n_reduced))
 
 
-def fractions(out: np.ndarray, ref: np.ndarray, n_reduced: int) -> np.ndarray:
+def fractions(
+    out: np.ndarray, ref: np.ndarray, n_reduced: int, magnitude: np.ndarray | None = None, rtol: float | None = None
+) -> np.ndarray:
     """The gate fraction of every element, float64, in the shape of ``ref``.
+
+    ``magnitude`` (same shape, or one that broadcasts to it) replaces ``|ref|`` in the limit, ``rtol`` the
+    relative tolerance.
 
     NaN is right exactly where the reference has NaN, and an infinity exactly where the reference has
     the same infinity; anything else there, and either of them elsewhere, is inf.
@@ -64,7 +70,8 @@ def fractions(out: np.ndarray, ref: np.ndarray, n_reduced: int) -> np.ndarray:
         raise ValueError(f"the output has shape {out.shape}, the reference {ref.shape}")
     with np.errstate(all="ignore"):
         wide = out.astype(np.float64)
-        limit = relative_tolerance(n_reduced) * np.abs(ref) + TINY
+        size = np.abs(ref) if magnitude is None else np.abs(np.asarray(magnitude, dtype=np.float64))
+        limit = (relative_tolerance(n_reduced) if rtol is None else rtol) * size + TINY
         worst = np.abs(wide - ref) / limit
     plain = np.isfinite(ref)
     same = np.where(np.isnan(ref), np.isnan(wide), wide == ref)
@@ -72,13 +79,15 @@ def fractions(out: np.ndarray, ref: np.ndarray, n_reduced: int) -> np.ndarray:
     return np.where(plain & ~np.isfinite(wide), np.inf, worst)
 
 
-def compare(out: np.ndarray, ref: np.ndarray, n_reduced: int) -> GateResult:
+def compare(
+    out: np.ndarray, ref: np.ndarray, n_reduced: int, magnitude: np.ndarray | None = None, rtol: float | None = None
+) -> GateResult:
     """Hold ``out`` (float32 [rows, n] or [rows]) against ``ref`` (float64, same shape).
 
-    ``n_reduced`` is the length of the rows that the kernel reduced. An empty output passes.
-    Raises ValueError when the shapes differ.
+    ``n_reduced`` is the length of the rows that the kernel reduced; ``magnitude`` and ``rtol`` as in
+    :func:`fractions`. An empty output passes. Raises ValueError when the shapes differ.
     """
-    share = fractions(out, ref, n_reduced)
+    share = fractions(out, ref, n_reduced, magnitude, rtol)
     if share.size == 0:
         return GateResult(0.0, 0, 0, math.nan, math.nan, True)
     flat = share.reshape(share.shape[0], -1)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from . import battery, families, references
-from .bugs import answers, online_softmax_rows, online_softmax_tiled
-from .cases import host_cases
-from .model import Budget, Check, Exercise, Inputs
+from .battery import LONG
+from .bugs import answers, lab2_breaking, online_softmax_rows, online_softmax_tiled
+from .cases import break_cases, host_cases, one_row
+from .model import Break, Budget, Check, Exercise, Inputs
 from .shapes import block_a_row, four_checks, thread_a_row
-from .texts import variants
+from .texts import kernel_text, variants
 
 LAB = "lab2_online_softmax"
 ROWS_A_BLOCK = 64
@@ -38,7 +39,8 @@ ROWS = Exercise(
         (2, 2, 1, 1),
         battery.plain_battery(families.ordinary, THREADS, output="Y", extra=((64, 4), (131, 3))),
         battery.loud_battery(battery.SOFTMAX, SHORT_TILE, rows=2, tiles=2, output="Y"),
-        families.ordinary,
+        families.easy,
+        settings={"first": 1},
         tile=SHORT_TILE,
         output="Y",
         aligned=((64, 64),),
@@ -63,9 +65,9 @@ TILED = Exercise(
     budget=Budget(loads={"X": 2}, stores={"Y": 1}),
     checks=four_checks(
         (2, 3, 2, 1),
-        battery.plain_battery(families.ordinary, THREADS, output="Y"),
+        battery.plain_battery(families.ordinary, THREADS, output="Y", extra=(LONG,)),
         battery.loud_battery(battery.SOFTMAX, THREADS, rows=1, tiles=1, output="Y"),
-        families.ordinary,
+        families.easy,
         tile=THREADS,
         output="Y",
         aligned=((2, 1024),),
@@ -100,4 +102,51 @@ PREDICT_SECTORS = Exercise(
     read="lesson 02, section 'One thread a row: right, and slow'",
 )
 
-EXERCISES = (ROWS, TILED, PREDICT_SECTORS)
+_BREAK = {
+    "lab": LAB,
+    "kind": "break",
+    "parameters": ("i", "n"),
+    "outputs": (),
+    "launch": None,
+    "reference": lambda inputs: "",
+    "budget": None,
+    "checks": (Check("answer", 1, break_cases((1024, 700, 1500))),),
+    "read": "lesson 02, section 'Order matters: correct first'",
+}
+_KERNELS = {
+    "of": TILED.id,
+    "wrong": next(bug.text for bug in TILED.bugs if bug.id == "d_not_rescaled"),
+    "right": kernel_text(TILED.id, "tile_by_tile"),
+    "inputs": one_row,
+}
+
+BREAKING_VALUE = Exercise(
+    id="lab2.breaking_value",
+    name="breaking_value",
+    title="Break it: a row that shows the missing rescale",
+    bugs=lab2_breaking.BREAKING,
+    variants=variants("lab2.breaking_value"),
+    breaks=Break(
+        **_KERNELS,
+        recognise=lab2_breaking.breaking,
+        hint="What it leaves out is a factor e^(m − m_new) on d: let the maximum move far, after the first tile.",
+    ),
+    **_BREAK,
+)
+
+FORGIVING_VALUE = Exercise(
+    id="lab2.forgiving_value",
+    name="forgiving_value",
+    title="Break it: a row that hides the missing rescale",
+    bugs=lab2_breaking.FORGIVING,
+    variants=variants("lab2.forgiving_value"),
+    breaks=Break(
+        **_KERNELS,
+        exposes=False,
+        recognise=lab2_breaking.forgiving,
+        hint="What it leaves out is a factor e^(m − m_new) on d: when is that exactly 1?",
+    ),
+    **_BREAK,
+)
+
+EXERCISES = (ROWS, TILED, PREDICT_SECTORS, BREAKING_VALUE, FORGIVING_VALUE)

@@ -13,8 +13,8 @@ class Inputs:
     """The arguments of one launch or call.
 
     ``arrays`` are named in the order of the kernel's array parameters (inputs and outputs, outputs
-    filled with NaN); ``scalars`` follow them. For a host exercise only ``scalars`` is used. ``block`` is
-    the number of threads a block where the case, not the exercise, decides it.
+    filled with NaN); ``scalars`` follow them. For a host or break-it exercise only ``scalars`` is used.
+    ``block`` is the number of threads a block where the case, not the exercise, decides it.
     """
 
     arrays: dict[str, np.ndarray] = field(default_factory=dict)
@@ -44,12 +44,15 @@ class Budget:
     ``loads={"X": 2}`` allows X to be read twice over, ``stores={"Y": 1}`` written once; an array
     that is not named may not be touched that way. With ``coalesced`` the sectors of each array may
     not pass the fewest that those bytes need when every warp reads whole rows in order; the exact
-    figure is ``rows x sectors of a row`` and allows each row's own misalignment.
+    figure is ``rows x sectors of a row`` and allows each row's own misalignment. ``vector`` is the number
+    of values that a lane takes with one request: with 4, every row that starts on a 16-byte boundary must
+    be moved in requests of 32 x 4 values (its last one to three values may take one more).
     """
 
     loads: dict[str, float] = field(default_factory=dict)
     stores: dict[str, float] = field(default_factory=dict)
     coalesced: bool = True
+    vector: int = 1
 
 
 @dataclass(frozen=True)
@@ -91,12 +94,15 @@ class Harness:
     """The kernel that calls a student's device function.
 
     ``text`` is the text of one ``@cuda.jit`` kernel called ``name`` with array ``parameters``; it is
-    put below the student's source, whose function it calls by the exercise's own name.
+    put below the student's source, whose function it calls by the exercise's own name. It may begin with
+    import lines of its own; the exercise's ``launch`` gives its shape. ``gives`` says what the function
+    must return: "a pair (m, d)".
     """
 
     name: str
     parameters: tuple[str, ...]
     text: str
+    gives: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,7 +114,9 @@ class Break:
     modules under the name and contract of the exercise ``of``. With ``exposes`` the wrong kernel must
     miss the gate and the right one pass it; without, both must pass and not all values may be equal.
     ``limit`` is the largest value allowed in absolute terms (an infinity or a NaN is never allowed
-    unless ``infinite`` is set, which allows -inf).
+    unless ``infinite`` is set, which allows -inf). ``hint`` is the sentence that a wrong answer is told,
+    ``noun`` what the values are together ("row"). ``recognise(values)`` gives the id of the exercise's
+    named bug that a wrong answer looks like, or "".
     """
 
     of: str
@@ -118,6 +126,9 @@ class Break:
     exposes: bool = True
     limit: float = 1e4
     infinite: bool = False
+    hint: str = ""
+    noun: str = "row"
+    recognise: Callable[[np.ndarray], str] | None = None
 
 
 @dataclass(frozen=True)
@@ -135,6 +146,16 @@ class Exercise:
     each output, what the gate's relative error is relative to, where that is not the reference itself:
     a sum that cancels is legitimately far from a small result. ``reduced(inputs)`` is the number of
     values that each output reduces (default: the last axis of the first array).
+
+    For messages: ``axes`` are the words for the two axes of an output; ``where(inputs, array, row, col)``
+    is a phrase for an element where those words say too little; ``row_values(inputs, row)`` are the
+    values, float64 [n], over which the online recurrence of an output row runs (default: the row of the
+    first array, where an exercise takes one array and gives another), ``along`` is what one of them is
+    called and ``tile`` how many are handled together (default: the threads of a block that has a row).
+
+    ``recorded`` is the most elements (of all arrays) that a case of `values` or `rescale` may have for its
+    accesses to be recorded, which is slow; beyond it only the first case and failing ones are (default:
+    the judge's own limit).
     """
 
     id: str
@@ -155,6 +176,12 @@ class Exercise:
     breaks: Break | None = None
     magnitude: Callable[[Inputs], dict[str, np.ndarray]] | None = None
     reduced: Callable[[Inputs], int] | None = None
+    axes: tuple[str, str] = ("row", "column")
+    where: Callable[[Inputs, str, int, int], str] | None = None
+    row_values: Callable[[Inputs, int], np.ndarray] | None = None
+    along: str = "column"
+    tile: int | None = None
+    recorded: int | None = None
 
     def allowed(self, inputs: Inputs) -> Budget | None:
         """The traffic allowed for ``inputs``."""
@@ -162,8 +189,34 @@ class Exercise:
 
     @property
     def source_kind(self) -> str:
-        """What must be gathered: "kernel" (also a device function) or "host"."""
-        return "kernel" if self.kind in ("kernel", "device") else "host"
+        """What must be gathered: "kernel", "device" or "host"."""
+        return "host" if self.kind == "break" else self.kind
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """Names of the parameters of what is launched: the kernel's, or its harness's."""
+        return self.harness.parameters if self.harness is not None else self.parameters
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether row r of the one output depends on row r of the one input alone."""
+        return self.kind == "kernel" and len(self.parameters) == 2
+
+    def values_of(self, inputs: Inputs, row: int) -> np.ndarray | None:
+        """The values over which the recurrence of an output row runs, float64 [n]; None where there is no
+        such thing."""
+        if self.row_values is not None:
+            return np.asarray(self.row_values(inputs, row), dtype=np.float64)
+        first = next(iter(inputs.arrays.values()))
+        if not self.by_rows or first.ndim != 2 or row >= first.shape[0]:
+            return None
+        return first[row].astype(np.float64)
+
+    def reduces(self, inputs: Inputs) -> int:
+        """How many values each output reduces: the gate's tolerance grows with its square root."""
+        if self.reduced is not None:
+            return int(self.reduced(inputs))
+        return int(next(iter(inputs.arrays.values())).shape[-1])
 
     def check(self, name: str) -> Check:
         """The check called ``name``. Raises KeyError when there is none."""

@@ -14,10 +14,10 @@ Sizes = tuple[tuple[int, int], ...]
 
 
 def block_a_row(threads: int) -> Launch:
-    """``[rows, threads]``."""
+    """``[rows, threads]``; a case that names its own block gets that instead."""
 
     def launch(inputs: Inputs) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        return (inputs.arrays["X"].shape[0],), (threads,)
+        return (inputs.arrays["X"].shape[0],), (inputs.block or threads,)
 
     return launch
 
@@ -43,13 +43,16 @@ def four_checks(
     aligned: Sizes,
     ragged: Sizes,
     safety: Sizes,
+    settings: dict[str, float] | None = None,
 ) -> tuple[Check, ...]:
     """`values`, `rescale`, `traffic`, `safety`, worth ``points`` in that order.
 
     ``aligned`` and ``ragged`` are the (rows, n) whose traffic is counted, ``safety`` those that run in
-    several thread orders; all three take their rows from ``family``.
+    several thread orders; all three take their rows from ``family`` (with ``settings``), in sizes near
+    these. It should be an easy one: a case counts only when its output is right, and a kernel that is
+    wrong on loud rows alone may still move the right bytes.
     """
-    sized = {"family": family, "tile": tile, "output": output}
+    sized = {"family": family, "tile": tile, "output": output, "settings": settings}
     return (
         Check("values", points[0], values),
         Check("rescale", points[1], rescale),

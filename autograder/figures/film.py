@@ -10,7 +10,7 @@ from autograder.figures.states import online_states
 from autograder.figures.svg import Canvas, Picture, fit
 
 TINY_ROW = (3, 1, 4, 2, 8, 5, 7, 6)
-KINDS = {"three_pass": "three passes", "online": "online softmax"}
+KINDS = {"three_pass": "three passes", "online": "online softmax", "one_pass": "one pass"}
 
 FRAME_W, FRAME_H, GAP, HEAD = 182.0, 214.0, 10.0, 34.0
 
@@ -26,6 +26,11 @@ class Frame:
     step: str
     state: tuple[tuple[str, str], ...]
     written: int
+
+    @property
+    def caption(self) -> str:
+        """The transfer in words."""
+        return f"{self.action} tile {self.tile}, {self.step}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,18 +59,18 @@ def transfers(
 ) -> tuple[Frame, ...]:
     """The transfers that softmax of ``row`` makes, a tile of ``tile`` elements at a time.
 
-    ``kind`` is "three_pass" or "online". Raises ValueError for another kind, an empty row or a tile
-    below 1.
+    ``kind`` is "three_pass", "online" or "one_pass" (the row is kept on the chip). Raises ValueError for
+    another kind, an empty row or a tile below 1.
     """
     if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; it must be 'three_pass' or 'online'")
+        raise ValueError(f"kind is {kind!r}; it must be 'three_pass', 'online' or 'one_pass'")
     if tile < 1 or not len(row):
         raise ValueError("the row needs at least one element and the tile at least one place")
     tiles = [row[i : i + tile] for i in range(0, len(row), tile)]
     frames: list[Frame] = []
 
     def add(action: str, index: int, step: str, state: dict[str, float], written: int = 0) -> None:
-        shown = tuple((name, _short(value)) for name, value in state.items())
+        shown = tuple((name, short(value)) for name, value in state.items())
         frames.append(Frame(len(frames) + 1, action, index, step, shown, written))
 
     if kind == "three_pass":
@@ -80,13 +85,17 @@ def transfers(
     else:
         for state in online_states(row, tile):
             m, d = state.m, state.d
-            add("fetch", state.step - 1, "pass 1: m and d", {"m": m, "d": d})
-        last = "pass 2: write"
+            kept = {"kept": sum(map(len, tiles[: state.step]))} if kind == "one_pass" else {}
+            step = "keep it, m and d" if kept else "pass 1: m and d"
+            add("fetch", state.step - 1, step, {"m": m, "d": d, **kept})
+        last = "write what is kept" if kind == "one_pass" else "pass 2: write"
     written = 0
     for index, part in enumerate(tiles):
-        add("fetch", index, last, {"m": m, "d": d}, written)
+        if kind != "one_pass":
+            add("fetch", index, last, {"m": m, "d": d}, written)
         written += len(part)
-        add("store", index, last, {"m": m, "d": d}, written)
+        left_over = {"kept": len(row)} if kind == "one_pass" else {}
+        add("store", index, last, {"m": m, "d": d, **left_over}, written)
     return tuple(frames)
 
 
@@ -148,7 +157,7 @@ def _draw(c: Canvas, x: float, y: float, frame: Frame, total: int, row: Sequence
             fill = tint if lit else ("okt" if done else "bg")
             c.rect(left(i), top, cell - 1, 20, fill, color if lit else "rule")
             if values is not None:
-                c.text(left(i) + (cell - 1) / 2, top + 14, _short(values[i]), size=min(11, cell * 0.62),
+                c.text(left(i) + (cell - 1) / 2, top + 14, short(values[i]), size=min(11, cell * 0.62),
                        anchor="middle", mono=True)
             elif done:
                 c.text(left(i) + (cell - 1) / 2, top + 14, "✓", color if lit else "ok", size=10,
@@ -160,8 +169,10 @@ def _draw(c: Canvas, x: float, y: float, frame: Frame, total: int, row: Sequence
     chip_top = y + 84
     lane(y + 34, "X", fetch, 0, row)
     c.rect(x + 10, chip_top, FRAME_W - 20, 46, "bg", "fg", radius=4, line=1.2)
-    c.text(x + 18, chip_top + 15, "on the chip", "mut", size=10)
-    for k, (name, value) in enumerate(frame.state):
+    state = dict(frame.state)
+    kept = f", {state.pop('kept')} of X kept" if "kept" in state else ""
+    c.text(x + 18, chip_top + 15, f"on the chip{kept}", "mut", size=10)
+    for k, (name, value) in enumerate(state.items()):
         c.text(x + 18 + k * 68, chip_top + 36, f"{name} = {value}", size=12, mono=True, bold=True)
     lane(y + 160, "Y", not fetch, frame.written, None)
     if fetch:
@@ -171,7 +182,7 @@ def _draw(c: Canvas, x: float, y: float, frame: Frame, total: int, row: Sequence
     c.text(x + 10, y + FRAME_H - 12, frame.step, "fg", size=12)
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """At most five characters: a whole number as it is, otherwise three significant digits."""
     if value == -math.inf:
         return "−∞"

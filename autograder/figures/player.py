@@ -48,10 +48,7 @@ _BAR = (
 
 def film_player(film: Film) -> Html:
     """``film`` with buttons: back, next, play, a slider, and all frames at once."""
-    captions = [
-        f"Transfer {f.number} of {film.transfers}: {f.action} tile {f.tile}, {f.step}"
-        for f in film.frames
-    ]
+    captions = [f"Transfer {f.number} of {film.transfers}: {f.caption}" for f in film.frames]
     data = {
         "boxes": [[float(num(v)) for v in box] for box in film.boxes],
         "captions": captions,

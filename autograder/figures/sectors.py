@@ -22,19 +22,24 @@ class SectorMap(Picture):
 
 
 def sector_map(
-    elements: Sequence[int], *, itemsize: int = 4, name: str = "X", title: str = "", width: float = 720
+    elements: Sequence[int], *, itemsize: int = 4, per_lane: int = 1, name: str = "X", title: str = "",
+    width: float = 720,
 ) -> SectorMap:
     """The sectors that one request touches: lanes above, sectors below, a line for each lane.
 
     ``elements``: for each lane the index of the element that it reads, counted from the start of an
-    array that starts at a sector; at most 32 lanes. ``itemsize`` is in bytes (1, 2, 4, 8 or 16).
-    Raises ValueError for no lanes, more than 32, a negative index or another size.
+    array that starts at a sector; at most 32 lanes. ``itemsize`` is in bytes (1, 2, 4, 8 or 16). With
+    ``per_lane`` each lane reads that many neighbours at once, from a multiple of it (at most 16 bytes).
+    Raises ValueError for no lanes, more than 32, a negative index, another size or an index out of step.
     """
     elements = [int(e) for e in elements]
     if not 1 <= len(elements) <= 32:
         raise ValueError(f"a request has 1 to 32 lanes, not {len(elements)}")
     if min(elements) < 0 or itemsize not in (1, 2, 4, 8, 16):
         raise ValueError("element indices start at 0 and an element has 1, 2, 4, 8 or 16 bytes")
+    if per_lane not in (1, 2, 4, 8, 16) or itemsize * per_lane > 16 or any(e % per_lane for e in elements):
+        raise ValueError("a lane reads 1, 2, 4, 8 or 16 neighbours, 16 bytes at most, from a multiple of their number")
+    elements, itemsize = [e // per_lane for e in elements], itemsize * per_lane  # from here on, one piece a lane
     each = SECTOR // itemsize
     touched = sorted({e // each for e in elements})
     used = set(elements)
@@ -66,7 +71,7 @@ def sector_map(
     low = 136.0
     sector_x = {s: start + k * (sector_w + gap) for k, s in enumerate(touched)}
     cell = sector_w / each
-    numbered = cell >= text_width(str(max(used)), 9, True) + 1
+    numbered = cell >= text_width(str(max(used) * per_lane), 9, True) + 1
     for lane, e in enumerate(elements):
         canvas.line(lane_x[lane], top + 21, sector_x[e // each] + (e % each + 0.5) * cell, low - 1, "ld",
                     width=1, opacity=0.75)
@@ -80,14 +85,14 @@ def sector_map(
                 canvas.rect(x + i * cell, low, cell, 28, "ldt" if cell > 8 else "ld",
                             "ld" if cell > 8 else None)
                 if numbered:
-                    canvas.text(x + (i + 0.5) * cell, low + 18, str(e), size=9, anchor="middle",
+                    canvas.text(x + (i + 0.5) * cell, low + 18, str(e * per_lane), size=9, anchor="middle",
                                 mono=True)
             elif cell > 8:
                 canvas.rect(x + i * cell, low, cell, 28, None, "rule")
         canvas.rect(x, low, sector_w, 28, None, "fg", line=1.2)
         if k and s - touched[k - 1] > 1 and gap >= 14:
             canvas.text(x - gap / 2, low + 18, "…", anchor="middle", size=12)
-    _labels(canvas, touched, sector_x, sector_w, each, name, low + 44)
+    _labels(canvas, touched, sector_x, sector_w, each * per_lane, name, low + 44)
     note = "; the memory between them is left out" if gaps else ""
     canvas.text(14, low + 70, fit(words + note, width - 28, 12.5), size=12.5)
     svg = canvas.finish(low + 84)

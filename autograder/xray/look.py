@@ -177,8 +177,7 @@ def explain(error: Exception, kernel: str) -> str:
 
     place = getattr(error, "place", None)
     if isinstance(error, NotImplementedError):
-        name = getattr(place, "function", None) or kernel
-        return f"`{name}` is not written yet."
+        return f"`{_raiser(error) or getattr(place, 'function', None) or kernel}` is not written yet."
     what = f"{type(error).__name__}: {error}".rstrip(": ")
     if isinstance(error, SimulatorError):
         sentence = str(error)
@@ -193,6 +192,17 @@ def explain(error: Exception, kernel: str) -> str:
             sentence += f" (block {_index(place.block)}, thread {_index(place.thread)})"
     sentence = sentence[:1].upper() + sentence[1:]
     return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
+
+
+def _raiser(error: BaseException) -> str:
+    """The name of the function whose own line raised ``error``; "" when that is the simulator's. A device
+    function may stand in another cell than its kernel, where its place is not known."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or trace.tb_frame.f_globals.get("__name__", "").startswith("autograder."):
+        return ""
+    return trace.tb_frame.f_code.co_name
 
 
 def _host(argument: Any) -> Any:

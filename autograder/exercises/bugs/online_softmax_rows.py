@@ -33,7 +33,7 @@ BUGS: tuple[NamedBug, ...] = (
         "d rescaled after adding instead of before",
         "The new term is measured against the new maximum already, and here it is corrected along with the old "
         "sum. Correct first, then add.",
-        "values rescale",
+        "values rescale traffic safety",
         _RUNNING,
         (_UPDATE, "d = (d + math.exp(x - m_new)) * math.exp(m - m_new)"),
     ),
@@ -42,7 +42,7 @@ BUGS: tuple[NamedBug, ...] = (
         "rescale factor upside down",
         "The factor is exp(m - m_new), which is at most 1. Here it is exp(m_new - m): it grows where it should "
         "shrink.",
-        "values rescale",
+        "values rescale traffic safety",
         _MOVES,
         ("d * math.exp(m - x)", "d * math.exp(x - m)"),
     ),
@@ -60,7 +60,7 @@ BUGS: tuple[NamedBug, ...] = (
         "running maximum not stored",
         "m_new is used but never kept, so m stays at its start, every step corrects from there, and the last pass "
         "subtracts it.",
-        "values rescale",
+        "values rescale traffic safety",
         _RUNNING,
         ("                m = m_new\n", ""),
     ),
@@ -157,7 +157,7 @@ BUGS: tuple[NamedBug, ...] = (
         "the block's number instead of the thread's",
         "The row is cuda.blockIdx.x, so all 64 threads of a block work on the same row and most rows are never "
         "touched. Each thread has a row of its own here: use cuda.grid(1).",
-        "values rescale traffic",
+        "values rescale traffic safety",
         _RUNNING,
         ("row = cuda.grid(1)", "row = cuda.blockIdx.x"),
     ),
@@ -198,7 +198,7 @@ BUGS: tuple[NamedBug, ...] = (
         "uniform_row",
         "writes 1/n",
         "Every output of a row is 1/n: the logits never enter the result.",
-        "values rescale",
+        "values rescale traffic safety",
         _RUNNING,
         ("= math.exp(X[row, col] - m) / d", "= float32(1.0) / n"),
     ),

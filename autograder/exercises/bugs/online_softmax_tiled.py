@@ -15,6 +15,20 @@ _SUM_STEP = "                red[t] += red[t + half]\n            cuda.syncthrea
 
 BUGS: tuple[NamedBug, ...] = (
     bug(
+        "row_kept_in_fixed_buffer",
+        "the row is kept in a buffer of fixed length",
+        "A row longer than the buffer does not fit into it, and what lies beyond its end is lost. This exercise takes "
+        "rows of any length: read X a second time for the output.",
+        "values",
+        _TILES,
+        (
+            "    red = cuda.shared.array(TILE, float32)\n",
+            "    red = cuda.shared.array(TILE, float32)\n    kept = cuda.shared.array(8192, float32)\n",
+        ),
+        ("            x = X[row, col]\n", "            x = X[row, col]\n            kept[col] = x\n"),
+        ("math.exp(X[row, col] - m) / d", "math.exp(kept[col] - m) / d"),
+    ),
+    bug(
         "d_not_rescaled",
         "d not rescaled",
         "When a tile moves the maximum, what is already in d was measured against the old one. Multiply d by "
@@ -29,7 +43,7 @@ BUGS: tuple[NamedBug, ...] = (
         "d rescaled after adding instead of before",
         "The tile's sum is measured against the new maximum already, and here it is corrected along with the old "
         "sum. Correct first, then add.",
-        "values rescale",
+        "values rescale traffic safety",
         _TILES,
         (_CORRECT, ""),
         (
@@ -42,7 +56,7 @@ BUGS: tuple[NamedBug, ...] = (
         "tile's own maximum as weight",
         "The terms of a tile are measured against the tile's own maximum, but d against the maximum of all tiles "
         "so far. Use max(m, m_tile) for both.",
-        "values rescale",
+        "values rescale traffic safety",
         _TILES,
         ("            term = math.exp(x - m_new)", "            term = math.exp(x - m_tile)"),
     ),
@@ -59,7 +73,7 @@ BUGS: tuple[NamedBug, ...] = (
         "maximum_not_stored",
         "running maximum not stored",
         "m_new is used but never kept, so m stays at its start and every tile corrects from there.",
-        "values rescale",
+        "values rescale traffic safety",
         _TILES,
         ("        m = m_new\n", ""),
     ),
@@ -96,7 +110,7 @@ BUGS: tuple[NamedBug, ...] = (
         "padding read as 0 in a max",
         "The ragged tail is padded with 0. In the maximum 0 beats every value of an all-negative row, and in the "
         "sum each pad adds exp(0 - m). Pad with -inf, which adds exp(-inf) = 0.",
-        "values rescale",
+        "values rescale traffic safety",
         _TILES,
         ("x = float32(-math.inf)", "x = float32(0.0)"),
     ),
@@ -146,7 +160,7 @@ BUGS: tuple[NamedBug, ...] = (
         "tail dropped by floor division",
         "n // 256 counts full tiles only, so the values after the last full tile are not in d. Round up, and "
         "guard the last tile.",
-        "values rescale",
+        "values rescale traffic safety",
         _HELPERS,
         ("tiles = (n + TILE - 1) // TILE", "tiles = n // TILE"),
     ),
@@ -167,7 +181,7 @@ BUGS: tuple[NamedBug, ...] = (
         "lanes' d added although each lane has its own m",
         "Each thread keeps its own (m, d), and the d's are added as if they had one scale. Bring both to the "
         "larger maximum first.",
-        "values rescale",
+        "values rescale traffic safety",
         _THREADS,
         (
             "ds[t] = ds[t] * math.exp(m1 - top) + ds[t + half] * math.exp(m2 - top)",
@@ -178,7 +192,7 @@ BUGS: tuple[NamedBug, ...] = (
         "merge_sides_swapped",
         "merge with the two sides swapped",
         "Each side's d is multiplied by the other side's factor. d1 belongs to exp(m1 - m), d2 to exp(m2 - m).",
-        "values rescale",
+        "values rescale traffic safety",
         _THREADS,
         (
             "ds[t] * math.exp(m1 - top) + ds[t + half] * math.exp(m2 - top)",
@@ -190,7 +204,7 @@ BUGS: tuple[NamedBug, ...] = (
         "-inf - -inf where a thread saw no value",
         "In a short row some threads see no value, so their maximum is -inf. Where the old and the new maximum "
         "are both -inf, the factor is exp(-inf - (-inf)), which is NaN and never leaves d. Skip the update there.",
-        "values rescale",
+        "values rescale safety",
         _THREADS,
         ("            if top > -math.inf:\n                ds[t]", "            ds[t]"),
         ("                ms[t] = top\n", "            ms[t] = top\n"),
@@ -200,7 +214,7 @@ BUGS: tuple[NamedBug, ...] = (
         "out-of-range read in the ragged tail",
         "The lanes of the last tile are not guarded, so they read past the end of the row: the next row's "
         "values, or memory that is not yours.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _TILES,
         ("        if col < n:\n            x = X[row, col]\n", "        x = X[row, col]\n"),
     ),
@@ -220,7 +234,7 @@ BUGS: tuple[NamedBug, ...] = (
         "shared buffer reused without a barrier",
         "The terms are written into the buffer while other threads have yet to read the tile's maximum from it. A "
         "barrier has to stand between that read and the next write.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _TILES,
         ("        m_tile = red[0]\n        cuda.syncthreads()\n", "        m_tile = red[0]\n"),
     ),
@@ -229,7 +243,7 @@ BUGS: tuple[NamedBug, ...] = (
         "no barrier between two tiles",
         "The next tile is written into the buffer while other threads have yet to read this tile's sum from it. A "
         "barrier has to end the loop.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _TILES,
         ("        m = m_new\n        cuda.syncthreads()\n", "        m = m_new\n"),
     ),
@@ -247,7 +261,7 @@ BUGS: tuple[NamedBug, ...] = (
         "barrier inside a branch",
         "cuda.syncthreads() stands under `if t < half`, so only some of the block's threads reach it. "
         "Every thread has to meet every barrier.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _TILES,
         (_SUM_STEP, "                red[t] += red[t + half]\n                cuda.syncthreads()"),
     ),
@@ -255,7 +269,7 @@ BUGS: tuple[NamedBug, ...] = (
         "row_of_block_0",
         "index right only for block 0",
         "Every block works on row 0. The row is the block's own number, cuda.blockIdx.x.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _TILES,
         ("row = cuda.blockIdx.x", "row = 0"),
     ),
@@ -302,7 +316,7 @@ BUGS: tuple[NamedBug, ...] = (
         "uniform_row",
         "writes 1/n",
         "Every output of a row is 1/n: the logits never enter the result.",
-        "values rescale",
+        "values rescale traffic safety",
         _TILES,
         ("= math.exp(X[row, col] - m) / d", "= float32(1.0) / n"),
     ),

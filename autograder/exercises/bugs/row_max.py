@@ -69,7 +69,7 @@ BUGS: tuple[NamedBug, ...] = (
         "tail dropped by floor division",
         "n // 128 counts full tiles only, so the values after the last full tile are never seen. "
         "Round up, and guard the last tile.",
-        "values rescale",
+        "values rescale safety",
         _STRIDED,
         (
             "for col in range(t, n, THREADS):\n        best",
@@ -80,7 +80,7 @@ BUGS: tuple[NamedBug, ...] = (
         "row_of_block_0",
         "index right only for block 0",
         "Every block reads row 0. The row is the block's own number, cuda.blockIdx.x.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("X[row, col]", "X[0, col]"),
     ),
@@ -89,7 +89,7 @@ BUGS: tuple[NamedBug, ...] = (
         "index right only for row 0",
         "row is 0 in every block, so all of them reduce row 0 into out[0] and the rest of out stays as it was. "
         "The row is the block's own number, cuda.blockIdx.x.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _STRIDED,
         ("row = cuda.blockIdx.x", "row = 0"),
     ),
@@ -97,7 +97,7 @@ BUGS: tuple[NamedBug, ...] = (
         "output_of_block_0",
         "every block writes element 0",
         "Every block writes out[0], so the blocks overwrite each other and the rest of out stays as it was.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _STRIDED,
         ("out[row] =", "out[0] ="),
     ),
@@ -114,7 +114,7 @@ BUGS: tuple[NamedBug, ...] = (
         "tree starts one level too low",
         "The first step of the tree joins quarters of the block, so the upper half of the shared places is never "
         "read. For 128 places the first step is 64, half of them.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("half = THREADS // 2", "half = THREADS // 4"),
     ),
@@ -123,7 +123,7 @@ BUGS: tuple[NamedBug, ...] = (
         "no barrier before the tree",
         "The tree reads red[t + 64] before the thread that writes it may have come there. A barrier has to "
         "stand between the writes and the first read.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _STRIDED,
         ("red[t] = best\n    cuda.syncthreads()", "red[t] = best"),
     ),
@@ -132,7 +132,7 @@ BUGS: tuple[NamedBug, ...] = (
         "no barrier between the steps of the tree",
         "Each step of the tree reads what another thread wrote in the step before, so every step needs its "
         "own barrier.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _STRIDED,
         ("        cuda.syncthreads()\n        half //= 2", "        half //= 2"),
     ),
@@ -185,7 +185,7 @@ BUGS: tuple[NamedBug, ...] = (
         "all_zeros",
         "writes zeros",
         "Every output is 0: the result was never stored, or it was multiplied away.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("out[row] = red[0]", "out[row] = 0.0"),
     ),

@@ -16,7 +16,7 @@ BUGS: tuple[NamedBug, ...] = (
         "padding of -inf in a sum",
         "Places past the end of the row count as -inf, or the sum itself starts there. That is the identity of a "
         "maximum; the identity of a sum is 0.",
-        "values rescale",
+        "values rescale traffic safety",
         _PADDED,
         ("start + lane < n else 0.0", "start + lane < n else -np.inf"),
     ),
@@ -24,7 +24,7 @@ BUGS: tuple[NamedBug, ...] = (
         "starts_at_minus_inf",
         "sum starts at -inf",
         "The running sum starts at -inf, the identity of a maximum, and stays there. A sum starts at 0.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("total = float32(0.0)", "total = float32(-np.inf)"),
         ("from numba import cuda", "import numpy as np\nfrom numba import cuda"),
@@ -43,7 +43,7 @@ BUGS: tuple[NamedBug, ...] = (
         "tail dropped by floor division",
         "n // 128 counts full tiles only, so the values after the last full tile are never added. "
         "Round up, and guard the last tile.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         (
             "for col in range(t, n, THREADS):\n",
@@ -63,7 +63,7 @@ BUGS: tuple[NamedBug, ...] = (
         "tree starts one level too low",
         "The first step of the tree joins quarters of the block, so the upper half of the partial sums is never "
         "added. For 128 places the first step is 64, half of them.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("half = THREADS // 2", "half = THREADS // 4"),
     ),
@@ -72,7 +72,7 @@ BUGS: tuple[NamedBug, ...] = (
         "tree stops one step early",
         "The tree ends while two partial sums are left, so half of the row is missing. It has to go on "
         "while half > 0.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("while half > 0:", "while half > 1:"),
     ),
@@ -81,7 +81,7 @@ BUGS: tuple[NamedBug, ...] = (
         "second stage reads past the number of warps",
         "A block of 128 threads has 4 warps and writes 4 partial sums, but the second stage reads 32: the other "
         "28 were never written. Read as many as there are warps, or fill the rest with 0.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _STAGES,
         ("cuda.shared.array(WARPS,", "cuda.shared.array(32,"),
         ("in range(WARPS)", "in range(32)"),
@@ -100,7 +100,7 @@ BUGS: tuple[NamedBug, ...] = (
         "last steps of the tree without barriers",
         "The last 32 threads of the tree run on without barriers, as if a warp always moved in step. It need not: "
         "put cuda.syncwarp() or a barrier between the steps.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _STRIDED,
         (
             "        cuda.syncthreads()\n        half //= 2",
@@ -162,7 +162,7 @@ BUGS: tuple[NamedBug, ...] = (
         "mean_instead_of_sum",
         "divides by n",
         "The result is the mean of the row, not its sum.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("out[row] = red[0]", "out[row] = red[0] / n"),
     ),
@@ -170,7 +170,7 @@ BUGS: tuple[NamedBug, ...] = (
         "all_zeros",
         "writes zeros",
         "Every output is 0: the result was never stored, or it was multiplied away.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("out[row] = red[0]", "out[row] = 0.0"),
     ),

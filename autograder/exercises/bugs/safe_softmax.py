@@ -15,6 +15,24 @@ _SUM_STEP = "            red[t] += red[t + half]\n        cuda.syncthreads()"
 
 BUGS: tuple[NamedBug, ...] = (
     bug(
+        "row_kept_in_fixed_buffer",
+        "the row is kept in a buffer of fixed length",
+        "A row longer than the buffer does not fit into it, and what lies beyond its end is lost. This exercise takes "
+        "rows of any length: read X again in each pass.",
+        "values",
+        _STRIDED,
+        (
+            "    red = cuda.shared.array(THREADS, float32)\n",
+            "    red = cuda.shared.array(THREADS, float32)\n    kept = cuda.shared.array(8192, float32)\n",
+        ),
+        (
+            "        best = max(best, X[row, col])\n",
+            "        kept[col] = X[row, col]\n        best = max(best, kept[col])\n",
+        ),
+        ("total += math.exp(X[row, col] - m)", "total += math.exp(kept[col] - m)"),
+        ("Y[row, col] = math.exp(X[row, col] - m) / d", "Y[row, col] = math.exp(kept[col] - m) / d"),
+    ),
+    bug(
         "no_maximum",
         "no maximum",
         "The maximum is not subtracted, so exp overflows float32 above 88.7 and inf/inf is NaN, and far below 0 "
@@ -28,7 +46,7 @@ BUGS: tuple[NamedBug, ...] = (
         "maximum subtracted only when writing",
         "The denominator adds exp(x) and the last pass divides exp(x - m) by it: the two have to subtract the "
         "same maximum.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("total += math.exp(X[row, col] - m)", "total += math.exp(X[row, col])"),
     ),
@@ -54,7 +72,7 @@ BUGS: tuple[NamedBug, ...] = (
         "padding_in_sum",
         "padding counted in the denominator",
         "Places past the end of the row add exp(0 - m) to the denominator. They have to add 0.",
-        "values rescale",
+        "values rescale traffic safety",
         _PADDED,
         (
             "        if col < n:\n            d += exp(X[row, col] - maxima[0])",
@@ -83,7 +101,7 @@ BUGS: tuple[NamedBug, ...] = (
         "lanes' d added although each lane has its own m",
         "Each thread subtracts its own maximum, not the block's, and then the sums are added as if they had one "
         "scale. Reduce the maximum over the block first.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("total += math.exp(X[row, col] - m)", "total += math.exp(X[row, col] - best)"),
     ),
@@ -92,7 +110,7 @@ BUGS: tuple[NamedBug, ...] = (
         "each thread subtracts its own maximum",
         "Both passes subtract the maximum of the thread's own elements, so every thread has another scale. Read "
         "the maximum of the row from shared memory after the tree.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("m = red[0]", "m = best"),
     ),
@@ -101,7 +119,7 @@ BUGS: tuple[NamedBug, ...] = (
         "output measured against the thread's own maximum",
         "The denominator uses the maximum of the row, but the last pass subtracts the maximum of the thread's own "
         "elements. Both have to subtract the same maximum, the row's.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("= math.exp(X[row, col] - m) / d", "= math.exp(X[row, col] - best) / d"),
     ),
@@ -110,7 +128,7 @@ BUGS: tuple[NamedBug, ...] = (
         "not divided by d",
         "The output is exp(x - m), which is 1 at the largest value of the row, and the row does not add up to 1. "
         "Divide by the sum.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("= math.exp(X[row, col] - m) / d", "= math.exp(X[row, col] - m)"),
     ),
@@ -118,7 +136,7 @@ BUGS: tuple[NamedBug, ...] = (
         "own_sum",
         "sum not reduced over the block",
         "Each thread divides by the sum of its own elements. The denominator is the sum over the whole row.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("d = red[0]", "d = total"),
     ),
@@ -139,7 +157,7 @@ BUGS: tuple[NamedBug, ...] = (
         "tail dropped by floor division",
         "n // 256 counts full tiles only, so the values after the last full tile are never added and their "
         "outputs never written. Round up, and guard the last tile.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         (_LOOP_MAX, _TILES + "best"),
         (_LOOP_SUM, _TILES + "total"),
@@ -150,7 +168,7 @@ BUGS: tuple[NamedBug, ...] = (
         "tail missing from the denominator",
         "The pass that adds rounds the number of tiles down, so the values after the last full tile are not in "
         "the denominator.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         (_LOOP_SUM, _TILES + "total"),
     ),
@@ -169,7 +187,7 @@ BUGS: tuple[NamedBug, ...] = (
         "uniform_row",
         "writes 1/n",
         "Every output of a row is 1/n: the logits never enter the result.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("= math.exp(X[row, col] - m) / d", "= float32(1.0) / n"),
     ),
@@ -177,7 +195,7 @@ BUGS: tuple[NamedBug, ...] = (
         "all_zeros",
         "writes zeros",
         "Every output is 0: the result was never stored, or it was multiplied away.",
-        "values rescale",
+        "values rescale traffic safety",
         _STRIDED,
         ("= math.exp(X[row, col] - m) / d", "= 0.0"),
     ),
@@ -185,7 +203,7 @@ BUGS: tuple[NamedBug, ...] = (
         "row_of_block_0",
         "index right only for block 0",
         "Every block works on row 0. The row is the block's own number, cuda.blockIdx.x.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _STRIDED,
         ("row = cuda.blockIdx.x", "row = 0"),
     ),
@@ -249,7 +267,7 @@ BUGS: tuple[NamedBug, ...] = (
         "shared buffer reused without a barrier",
         "The sum is written into the buffer while other threads have yet to read the maximum from it. A barrier "
         "has to stand between that read and the next write.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _STRIDED,
         ("    m = red[0]\n    cuda.syncthreads()", "    m = red[0]"),
     ),
@@ -258,7 +276,7 @@ BUGS: tuple[NamedBug, ...] = (
         "no barrier between the steps of the tree",
         "Each step of the tree reads what another thread wrote in the step before, so every step needs its own "
         "barrier.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _STRIDED,
         (_SUM_STEP, "            red[t] += red[t + half]"),
     ),
@@ -285,7 +303,7 @@ BUGS: tuple[NamedBug, ...] = (
         "barrier inside a branch",
         "cuda.syncthreads() stands under `if t < half`, so only some of the block's threads reach it. "
         "Every thread has to meet every barrier.",
-        "values rescale safety",
+        "values rescale traffic safety",
         _STRIDED,
         (_SUM_STEP, "            red[t] += red[t + half]\n            cuda.syncthreads()"),
     ),

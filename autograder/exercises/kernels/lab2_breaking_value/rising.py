@@ -1,0 +1,2 @@
+def breaking_value(i, n):
+    return i / 100

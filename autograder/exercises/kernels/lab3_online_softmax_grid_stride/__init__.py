@@ -1,0 +1,1 @@
+"""Right answers to one exercise, as text; see the package above."""

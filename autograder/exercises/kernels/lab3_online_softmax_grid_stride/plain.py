@@ -1,0 +1,45 @@
+import math
+
+from numba import cuda, float32
+
+THREADS = 256
+
+
+@cuda.jit(device=True)
+def merge(m1, d1, m2, d2):
+    m = max(m1, m2)
+    base = m if m != -math.inf else float32(0.0)
+    d = d1 * math.exp(m1 - base) + d2 * math.exp(m2 - base)
+    return m, d
+
+
+@cuda.jit
+def online_softmax_grid_stride(X, Y):
+    ms = cuda.shared.array(THREADS, float32)
+    ds = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+    rows, n = X.shape
+
+    # The block takes its own row, then the row one grid further on, and so on.
+    for row in range(cuda.blockIdx.x, rows, cuda.gridDim.x):
+        m = float32(-math.inf)
+        d = float32(0.0)
+        for col in range(t, n, THREADS):
+            m, d = merge(m, d, X[row, col], float32(1.0))
+
+        ms[t] = m
+        ds[t] = d
+        cuda.syncthreads()
+        half = THREADS // 2
+        while half > 0:
+            if t < half:
+                ms[t], ds[t] = merge(ms[t], ds[t], ms[t + half], ds[t + half])
+            cuda.syncthreads()
+            half //= 2
+        m = ms[0]
+        d = ds[0]
+
+        for col in range(t, n, THREADS):
+            Y[row, col] = math.exp(X[row, col] - m) / d
+        # The next row writes ms and ds again: everyone must have read them first.
+        cuda.syncthreads()

@@ -1,0 +1,2 @@
+def breaking_value(i, n):
+    return 0.25 * i
