@@ -14,13 +14,14 @@ PIP_FLAGS := --disable-pip-version-check --quiet
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-numba-only lab build check wheel bundle clean
+.PHONY: help setup demo test kill-matrix test-numba-only lab build check wheel bundle clean
 
 help:  ## what there is
 	@echo "make setup            the environment in $(VENV)"
 	@echo "make demo             grade the bundled class and show the table"
 	@echo "make lab              JupyterLab on labs/"
 	@echo "make test             all tests"
+	@echo "make kill-matrix      each wrong kernel against every check of its exercise"
 	@echo "make test-numba-only  the simulator's tests with numba alone, as on macOS"
 	@echo "make build            notebooks from the sources in solutions/ and course/"
 	@echo "make check            fail when a notebook is not what its source builds"
@@ -44,6 +45,9 @@ demo: $(READY)
 
 test: $(READY)
 	@$(RUN) python -m pytest -n logical --dist loadfile
+
+kill-matrix: $(READY)
+	@$(RUN) KILL_MATRIX=complete python -m pytest tests/test_kill_matrix.py
 
 lab: $(READY)
 	@$(RUN) jupyter lab --notebook-dir=labs $(if $(filter 0,$(shell id -u)),--allow-root)

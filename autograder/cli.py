@@ -1,4 +1,4 @@
-"""The command ``autograder``: check, xray, build, grade, demo.
+"""The command ``autograder``: check, xray, build, grade, report, export, demo.
 
 Exit status of ``check``: 0 passed, 1 failed, 2 could not be judged. The other parts are imported only
 when they are asked for, so that ``autograder check`` answers quickly.
@@ -21,6 +21,8 @@ ELSEWHERE = {
     "xray": ("autograder.xray", "what a kernel moves, by source line, and which tile each pass reads"),
     "build": ("autograder.build.cli", "make the notebooks from their sources, or check that they agree"),
     "grade": ("autograder.classroom.cli", "grade a folder of submissions"),
+    "report": ("autograder.classroom.class_report.cli", "one page on how a graded class did"),
+    "export": ("autograder.classroom.exports.cli", "marks of a graded class for Canvas, Moodle or Gradescope"),
     "demo": ("autograder.classroom.cli", "grade the bundled class and print its table"),
 }
 PASSED, FAILED, NOT_JUDGED, INTERRUPTED = 0, 1, 2, 130
@@ -119,7 +121,7 @@ def check_file(check_id: str, path: Path, seed: int = 0) -> Report:
     if unreadable:
         return could_not_judge(check_id, str(path), unreadable)
     try:
-        source = _gather(path, exercise.name, exercise.kind)
+        source = _gather(path, exercise.name, exercise.source_kind)
     except SourceRefused as refusal:
         return refused(check_id, str(path), refusal)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:

@@ -54,7 +54,7 @@ def judge_live(check_id: str, obj: object) -> Report:
     except UnknownCheck as problem:
         return could_not_judge(check_id, ORIGIN, str(problem))
     try:
-        source = gather_live(obj, kind=exercise.kind)
+        source = gather_live(obj, kind=exercise.source_kind)
     except SourceRefused as refusal:
         return refused(check_id, ORIGIN, refusal)
     return run_judge(source, check_id, seed=0)

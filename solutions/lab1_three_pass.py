@@ -28,7 +28,7 @@
 # %% [markdown]
 # ## Before you start
 #
-# Read lessons 00 (a first kernel) and 01 (three passes).
+# Read lessons 00 (a first kernel) and 01 (three passes). **Time.** About 2 hours.
 #
 # On your machine: `make lab`; the README has the same without make. On Colab: open this notebook and
 # run the first cell, which installs what is missing. *Runtime → Change runtime type → T4* gives a real

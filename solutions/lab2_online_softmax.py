@@ -29,7 +29,7 @@
 # %% [markdown]
 # ## Before you start
 #
-# Read lesson 02 (online softmax) and finish lab 1.
+# Read lesson 02 (online softmax) and finish lab 1. **Time.** About 2 hours.
 #
 # On your machine: `make lab`; the README has the same without make. On Colab: open this notebook and
 # run the first cell, which installs what is missing. *Runtime → Change runtime type → T4* gives a real
@@ -43,7 +43,8 @@
 # | 1 `rows_kernel_load_sectors` | | | | | 1 | 1 |
 # | 2 `online_softmax_rows` | 2 | 2 | 1 | 1 | | 6 |
 # | 3 `online_softmax_tiled` | 2 | 3 | 2 | 1 | | 8 |
-# | 4 break it | | | | | | none |
+# | 4 `breaking_value` | | | | | 1 | 1 |
+# | 4 `forgiving_value` | | | | | 1 | 1 |
 # | 5 in your words | | | | | 2, read by a person | 2 |
 
 # %% [markdown]
@@ -530,10 +531,16 @@ check("lab2.online_softmax_tiled.safety", online_softmax_tiled)
 # </details>
 
 # %% [markdown]
-# ## Exercise 4: break it (no points)
+# ## Exercise 4: break it
 #
-# This model of a kernel never rescales. Write two rows of 1,024, as the value at position `i`: one on
-# which it is wrong, and one on which it is right although the values differ.
+# A test is only as good as its rows. Here is a kernel that never rescales; you write the rows. One must
+# expose it, the other must let it pass although its values differ.
+
+# %% [markdown]
+# **Rule.** A row is a function of the position: `breaking_value(i, n)` is element i of a row of n
+# elements, and `forgiving_value(i, n)` likewise. They are plain Python, finite, within ±10,000. The
+# check calls them for several n above 500 and hands the rows to `online_softmax_tiled` with and
+# without the rescale.
 
 
 # %%
@@ -547,44 +554,82 @@ def never_rescales(x, tile=256):
     return np.exp(x - m) / d
 
 
-# %% nbgrader={"grade_id": "break_it", "solution": true}
-def breaking_row(i):
-    """Value at position i of a row of 1,024 on which never_rescales is wrong."""
+# %% nbgrader={"grade_id": "breaking_value", "solution": true}
+def breaking_value(i, n):
+    """Element i of a row of n elements on which never_rescales is wrong."""
     ### BEGIN SOLUTION
-    return 20.0 if i == 1000 else 0.0
+    return 20.0 if i == n - 1 else 0.0
     ### END SOLUTION
 
 
-def forgiving_row(i):
-    """Value at position i of a row of 1,024, not all equal, on which never_rescales is right."""
+# %% nbgrader={"grade_id": "forgiving_value", "solution": true}
+def forgiving_value(i, n):
+    """Element i of a row of n elements, not all equal, on which never_rescales is right."""
     ### BEGIN SOLUTION
     return 20.0 if i == 0 else 0.0
     ### END SOLUTION
 
 
+# %% [markdown]
+# Look first: what does the model make of your rows?
+
+
 # %%
-def trial(row_value):
+def trial(value, n=1000):
     """What never_rescales makes of the row, in a sentence."""
     try:
-        x = np.array([row_value(i) for i in range(1024)], dtype=np.float32)
+        x = np.array([value(i, n) for i in range(n)], dtype=np.float32)
     except NotImplementedError:
         return "not written yet"
-    if x.min() == x.max():
-        return "all values are equal: make some of them differ"
     found, right = never_rescales(x), softmax_spec(x[None])[0]
     wrong = np.count_nonzero(~(np.abs(found - right) <= 1e-5 * right + 1.2e-38))
-    return f"wrong in {wrong} of 1024 places; the outputs sum to {found.sum():.4f}"
+    return f"wrong in {wrong} of {n} places; the outputs sum to {found.sum():.4f}"
 
 
-print("breaking row: ", trial(breaking_row))
-print("forgiving row:", trial(forgiving_row))
+print("breaking row: ", trial(breaking_value))
+print("forgiving row:", trial(forgiving_value))
 
 # %% [markdown]
-# <details><summary>Hint</summary>
+# **Checks.** A row earns its point when the right kernel gets it right, and the wrong one gets it wrong
+# (or, for the second, right as well).
+
+# %% nbgrader={"grade_id": "breaking_value_answer", "grade": true, "points": 1}
+check("lab2.breaking_value.answer", breaking_value)
+
+# %% nbgrader={"grade_id": "forgiving_value_answer", "grade": true, "points": 1}
+check("lab2.forgiving_value.answer", forgiving_value)
+
+# %% [markdown]
+# <details><summary>Hint 1: the idea</summary>
 #
-# The missing factor is `e^(m − m_new)`. When is it exactly 1? When is it as far from 1 as you like?
+# What is left out is a factor on `d`: `e^(m − m_new)`. When is it exactly 1? When is it as far from 1 as
+# you like?
 #
 # </details>
+
+# %% [markdown]
+# <details><summary>Hint 2: the outline</summary>
+#
+# The factor matters when a *later* tile has a larger maximum than all before it, and is 1 when no
+# tile has. A row of equal values with one loud value is enough; only its position differs.
+#
+# </details>
+
+# %% [markdown]
+# <details><summary>Hint 3: the lines</summary>
+#
+# `return ... if i == ... else ...`, with a position that exists in every row: count from 0, or from n.
+#
+# </details>
+
+# %% [markdown]
+# **If it fails**
+#
+# | symptom | cause |
+# |---|---|
+# | the wrong kernel gets it right | the maximum is in the first tile, or it moves too little |
+# | right at one n, wrong at another | a position written as a number: the row ends before it |
+# | the wrong kernel gets it wrong (second row) | a later tile holds a larger value than the first |
 
 # %% [markdown]
 # **Self-check.** Rows of ordinary random numbers: would they have shown the mistake?

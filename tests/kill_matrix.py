@@ -1,14 +1,21 @@
-"""Reports on every named bug and every right variant, computed once and on all cores."""
+"""Reports on every named bug and every right variant, computed once and on all cores.
+
+A wrong kernel of labs 3 to 5 is judged by the checks that it must fail, unless KILL_MATRIX=complete is set: that the
+other checks pass it takes twice the time to see.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import cache
 
 from autograder.exercises import get
 from autograder.report import Report
+
+COMPLETE = os.environ.get("KILL_MATRIX") == "complete"
 
 Job = tuple[str, str, int]  # exercise id, id of the bug or variant, seed
 
@@ -35,8 +42,18 @@ def judged(job: Job) -> Report:
     exercise_id, name, seed = job
     exercise = get(exercise_id)
     (text,) = (one.text for one in (*exercise.bugs, *exercise.variants) if one.id == name)
-    source = gather_text(text, exercise.name, kind=exercise.kind, origin=f"{name}.py")
-    return judge(source, exercise_id, seed)
+    source = gather_text(text, exercise.name, kind=exercise.source_kind, origin=f"{name}.py")
+    expected = next((bug.checks for bug in exercise.bugs if bug.id == name), None)
+    if expected is None or exercise_id.startswith(("lab1.", "lab2.")) or COMPLETE:
+        return judge(source, exercise_id, seed)
+    parts = [judge(source, f"{exercise_id}.{check.name}", seed) for check in exercise.checks if check.name in expected]
+    return replace(
+        parts[0],
+        passed=all(part.passed for part in parts),
+        points=sum(part.points for part in parts),
+        max_points=sum(part.max_points for part in parts),
+        checks=tuple(check for part in parts for check in part.checks),
+    )
 
 
 def failing_cases(report: Report, *checks: str) -> set[str]:

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from autograder.exercises import UnknownExercise, all_exercises, families, get, labs
-from autograder.exercises.cases import generator, host_cases
+from autograder.exercises.cases import drawn_size, generator, host_cases
 from autograder.exercises.texts import edited, kernel_text
 
 ROOT = Path(__file__).parents[1]
 KERNELS = [exercise for exercise in all_exercises() if exercise.kind == "kernel"]
+ROWS = [exercise for exercise in KERNELS if exercise.by_rows]
 CASES = [(exercise, check, case) for exercise in KERNELS for check in exercise.checks for case in check.cases]
 IDS = [f"{exercise.id}.{check.name}.{case.name}" for exercise, check, case in CASES]
 
@@ -28,7 +29,25 @@ POINTS = {
     "lab2.online_softmax_rows": {"values": 2, "rescale": 2, "traffic": 1, "safety": 1},
     "lab2.online_softmax_tiled": {"values": 2, "rescale": 3, "traffic": 2, "safety": 1},
     "lab2.predict_sectors": {"answer": 1},
+    "lab2.breaking_value": {"answer": 1},
+    "lab2.forgiving_value": {"answer": 1},
+    "lab3.merge": {"values": 2, "rescale": 2},
+    "lab3.online_softmax_tree": {"values": 1, "rescale": 2, "traffic": 1, "safety": 1},
+    "lab3.online_softmax_warp": {"values": 1, "rescale": 2, "traffic": 1, "safety": 1},
+    "lab3.online_softmax_vec4": {"values": 1, "rescale": 1, "traffic": 2, "safety": 1},
+    "lab3.online_softmax_grid_stride": {"values": 1, "rescale": 1, "traffic": 1, "safety": 1},
+    "lab3.predict_requests": {"answer": 1},
+    "lab3.breaking_value": {"answer": 1},
+    "lab4.predict_sectors": {"answer": 1},
+    "lab4.softmax_row_cache": {"values": 2, "rescale": 2, "traffic": 2, "safety": 1},
+    "lab4.softmax_register_cache": {"values": 2, "rescale": 2, "traffic": 2, "safety": 1},
+    "lab4.choose_softmax": {"answer": 2},
+    "lab5.naive_bytes": {"answer": 1},
+    "lab5.online_bytes": {"answer": 1},
+    "lab5.online_attention": {"values": 3, "rescale": 4, "traffic": 2, "safety": 2},
+    "lab5.breaking_value": {"answer": 1},
 }
+FIRST_LABS = ("lab1", "lab2")
 
 FIELD_NOTES = {  # wrong kernels that people really wrote, as far as labs 1 and 2 go
     "no_maximum", "starts_at_zero", "starts_at_own_element", "maximum_not_stored", "d_not_rescaled",
@@ -42,7 +61,9 @@ FIELD_NOTES = {  # wrong kernels that people really wrote, as far as labs 1 and 
 def test_ids_points_and_order():
     assert {e.id: {check.name: check.points for check in e.checks} for e in all_exercises()} == POINTS
     assert [e.id for e in all_exercises()] == list(POINTS)
-    assert labs() == ("lab1_three_pass", "lab2_online_softmax")
+    assert labs() == (
+        "lab1_three_pass", "lab2_online_softmax", "lab3_merge_reduce", "lab4_one_pass", "lab5_online_attention",
+    )  # fmt: skip
     for exercise in all_exercises():
         assert exercise.lab in labs() and exercise.lab.startswith(exercise.id.split(".")[0])
         assert exercise.read and exercise.title
@@ -82,6 +103,8 @@ def test_budgets_are_the_contract():
         "online_softmax_tiled": 2,
     }
     for exercise in KERNELS:
+        if not exercise.id.startswith(FIRST_LABS):
+            continue
         assert exercise.budget.loads == {"X": reads[exercise.name]}
         assert exercise.budget.stores == dict.fromkeys(exercise.outputs, 1)
         assert exercise.budget.coalesced == (exercise.name != "online_softmax_rows")
@@ -106,17 +129,60 @@ def test_launch_shapes_are_the_contract():
 @pytest.mark.parametrize(("exercise", "check", "case"), CASES, ids=IDS)
 def test_inputs_are_well_formed_repeatable_and_fresh(exercise, check, case):
     one, again, other = case.make(0), case.make(0), case.make(987654321)
-    assert tuple(one.arrays) == exercise.parameters and not one.scalars
+    assert (*one.arrays, *one.scalars) == exercise.parameters
     for array in one.arrays.values():
         assert array.dtype == np.float32 and array.flags.c_contiguous and array.flags.writeable
-    X = one.arrays["X"]
-    assert np.array_equal(X, again.arrays["X"], equal_nan=True)
-    assert X is not again.arrays["X"]
-    assert X.shape == other.arrays["X"].shape
-    assert not np.array_equal(X, other.arrays["X"], equal_nan=True), "another seed must give fresh values"
+    first = next(iter(one.arrays))
+    X = one.arrays[first]
+    assert np.array_equal(X, again.arrays[first], equal_nan=True)
+    assert X is not again.arrays[first]
+    if check.name in ("values", "rescale"):
+        assert X.shape == other.arrays[first].shape
+    fresh = [not np.array_equal(one.arrays[name], array, equal_nan=True) for name, array in other.arrays.items()]
+    assert any(fresh), "another seed must give fresh values"
     (output,) = exercise.outputs
     assert np.isnan(one.arrays[output]).all()
     assert one.arrays[output].shape == exercise.reference(one)[output].shape
+
+
+@pytest.mark.parametrize("exercise", ROWS, ids=lambda exercise: exercise.id)
+def test_no_kernel_can_tell_by_the_shape_in_which_check_it_is(exercise):
+    """Sizes of traffic and safety are drawn: exactly as published for seed 0, of the same kind for others."""
+    for name in ("traffic", "safety"):
+        for case in exercise.check(name).cases:
+            rows, n = (int(part) for part in re.search(r"(\d+)x(\d+)", case.name).groups())
+            assert case.make(0).arrays["X"].shape == (rows, n)
+            sizes = {case.make(seed).arrays["X"].shape for seed in range(1, 25)}
+            assert len(sizes) >= 2, case.name
+            for other_rows, other in sizes:
+                assert rows <= other_rows <= rows + 5 and n / 2 <= other <= n + max(8, n // 2)
+                assert other % 8 == n % 8 and (other % 32 == 0) == (n % 32 == 0)
+                assert rows % 32 or other_rows == rows
+
+
+def test_drawn_sizes_keep_their_kind():
+    for seed in range(40):
+        rng = generator(seed, "any")
+        assert drawn_size(rng, 64, 1024, 256)[0] == 64
+        n = drawn_size(rng, 2, 1024, 256)[1]
+        assert n % 256 == 0 and 768 <= n <= 1024
+        assert drawn_size(rng, 1, 512, 256)[1] in (512, 768)
+        n = drawn_size(rng, 2, 1000, 256)[1]
+        assert 768 < n < 1024 and n % 8 == 0 and n % 32
+        assert drawn_size(rng, 1, 40, 256)[1] in (40, 48)
+        assert drawn_size(rng, 2, 300, 256)[1] in (284, 292, 300, 308, 316)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_in_easy_rows_no_maximum_moves_after_the_first_tile(first):
+    X = families.easy(generator(3, "easy"), 5, 1000, 256, **({"first": first} if first else {}))
+    width = first or 256
+    assert (X[:, :width].max(axis=1) == X.max(axis=1)).all()
+    for start in range(width, 1000, 256):
+        later = X[:, start : start + 256]
+        assert (later < X[:, : later.shape[1]] if not first else later.max() < X[:, 0].min()).all()
+    spread = np.exp(X - X.max(axis=1, keepdims=True)).sum(axis=1)
+    assert spread.max() > 1.5 * spread.min(), "d must not be the same in every row"
 
 
 @pytest.mark.parametrize("exercise", all_exercises(), ids=lambda exercise: exercise.id)
@@ -131,8 +197,9 @@ def test_cases_are_named_grouped_and_explained(exercise):
 @pytest.mark.parametrize("exercise", KERNELS, ids=lambda exercise: exercise.id)
 def test_a_check_stays_small(exercise):
     for check in exercise.checks:
-        elements = sum(case.make(0).arrays["X"].size for case in check.cases)
-        assert elements <= 15_000, (check.name, elements)
+        if exercise.by_rows:
+            elements = sum(case.make(0).arrays["X"].size for case in check.cases)
+            assert elements <= 45_000, (check.name, elements)
 
 
 def test_seeds_may_be_any_integer():
@@ -204,13 +271,13 @@ def test_bugs_and_variants_are_whole_modules(exercise):
             node.name: node for node in ast.parse(one.text).body if isinstance(node, ast.FunctionDef)
         }
         arguments = [argument.arg for argument in functions[exercise.name].args.args]
-        assert arguments == list(exercise.parameters), one.id
+        assert len(arguments) == len(exercise.parameters), one.id
         assert texts.setdefault(one.text, one.id) == one.id, "two kernels with one text"
     ids = [bug.id for bug in exercise.bugs]
     assert len(ids) == len(set(ids)) >= 3
     for bug in exercise.bugs:
         assert bug.checks and bug.checks <= check_names
-        assert bug.title and not bug.title.endswith(".") and bug.explain.endswith(".")
+        assert bug.title and not bug.title.endswith(".") and bug.explain.endswith((".", "…"))
     assert len({bug.title for bug in exercise.bugs}) == len(ids)
 
 

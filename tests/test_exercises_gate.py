@@ -195,3 +195,16 @@ def test_references_are_float64():
         inputs = exercise.check("values").cases[0].make(0)
         for name, array in exercise.reference(inputs).items():
             assert array.dtype == np.float64 and array.shape == inputs.arrays[name].shape
+
+
+def test_a_magnitude_replaces_the_reference_in_the_limit():
+    out, ref = np.array([1e-6, 1.0], np.float32), np.array([0.0, 1.0])
+    assert compare(out, ref, 100).fraction > 1
+    assert fractions(out, ref, 100, magnitude=np.array([1.0, 1.0]))[0] == pytest.approx(1e-6 / 1e-5, rel=1e-3)
+    assert compare(out, ref, 100, magnitude=np.ones(2)).passed
+    assert compare(np.array([np.nan]), np.array([0.0]), 4, magnitude=np.ones(1)).fraction == math.inf
+
+
+def test_a_tolerance_may_be_given():
+    out, ref = np.array([1.05], np.float32), np.array([1.0])
+    assert not compare(out, ref, 4).passed and compare(out, ref, 4, rtol=0.1).passed

@@ -46,6 +46,12 @@ explain(REGISTERS, "local_loads", "local_stores", launches=("one_pass", "online_
 explain(HOISTED, "global_loads",
         launches=("one_pass_registers 3x1000", "one_pass_neighbours 3x1000", "solution online_softmax_tiled 2x257"))
 explain(MERGED, "shared_loads", launches=("online_attention", "online_tree 4x5"))
+explain(MERGED, "shared_loads", launches=("solution softmax_row_cache", "solution softmax_register_cache"))
+explain(UNROLLED, "global_loads", "global_stores", "shared_stores", launches=("solution softmax_row_cache 3x1000",))
+explain(REGISTERS, "local_loads", "local_stores",
+        launches=("solution softmax_register_cache", "solution online_attention"))
+explain(PREDICATED, "global_loads", launches=("solution softmax_register_cache 3x1000",))
+explain(PREDICATED, "shared_loads", launches=("solution online_attention 20x70",))
 explain(DEAD, "shared_stores", launches=("twice across_shared_store",))
 explain(PREDICATED, "shared_stores", launches=("twice shared_in_if",))
 explain(CAS, "shared_loads", "shared_stores", launches=("atomic_shared",))

@@ -33,7 +33,7 @@ ROWS = "lab2.online_softmax_rows"
 
 def verdict(text, check="", exercise=ROWS, **options) -> Report:
     name = get(exercise).name
-    source = gather_text(text, name, kind=get(exercise).kind, origin="student.py")
+    source = gather_text(text, name, kind=get(exercise).source_kind, origin="student.py")
     return judge(source, f"{exercise}.{check}" if check else exercise, **options)
 
 
@@ -152,7 +152,33 @@ def test_a_kernel_that_does_nothing_earns_nothing():
     report = verdict(idle)
     assert report.points == 0.0 and not any(check.passed for check in report.checks)
     assert "nothing was written to Y" in report.checks[0].message
-    assert "reads nothing of X" in report.checks[2].message
+    assert "nothing was written to Y" in report.checks[2].message and "first make `values` pass" in report.checks[2].message
+
+
+def test_a_copy_earns_nothing():
+    copy = START + "    row = cuda.grid(1)\n    if row < X.shape[0]:\n        for col in range(X.shape[1]):\n            Y[row, col] = X[row, col]\n"
+    report = verdict(copy)
+    assert report.points == 0.0
+    assert "expected" in report.checks[3].message and "first make `values` pass" in report.checks[3].message
+
+
+def test_a_kernel_that_goes_by_the_shapes_of_one_seed_earns_nothing_with_another():
+    body = RIGHT.removeprefix(START)
+    body = body.replace("if row < X.shape[0]:", "if row < X.shape[0] and (X.shape[1] == 64 or X.shape[1] == 33):")
+    keyed = verdict(START + body, "traffic")
+    assert keyed.passed, keyed.message
+    assert [verdict(START + body, "traffic", seed=seed).passed for seed in range(1, 9)].count(True) <= 4
+
+
+def test_what_is_wrong_on_loud_rows_alone_still_counts_for_traffic_and_safety():
+    report = verdict(edited("d * math.exp(m - m_new) + ", "d + "))
+    assert [check.passed for check in report.checks] == [False, False, True, True]
+
+
+def test_a_device_function_is_no_kernel():
+    text = RIGHT.replace("@cuda.jit", "@cuda.jit(device=True)")
+    report = judge(gather_text(text, "online_softmax_rows"), ROWS)
+    assert "is a @cuda.jit kernel, and yours is a device function" in report.error
 
 
 @pytest.mark.parametrize(

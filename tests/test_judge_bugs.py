@@ -55,7 +55,12 @@ def test_mine_is_right():
         ("rescale", "numba.float32(-math.inf)", "numba.float32(-1e4)", "finite_stand_in"),
         ("rescale", "        if higher != -math.inf:\n    ", "        if True:\n    ", "inf_minus_inf"),
         ("values", "math.exp(logits[r, c] - top) / total", "numba.float32(1.0) / logits.shape[1]", "uniform_row"),
-        ("traffic", "        probs[r, c] = ", "        probs[r, c] = 0 * logits[r, c] + ", "three_passes"),
+        (
+            "traffic",
+            "    for c in range(logits.shape[1]):\n",
+            "    for c in range(logits.shape[1]):\n        total += 0 * logits[r, c]\n    for c in range(logits.shape[1]):\n",
+            "three_passes",
+        ),
         ("safety", "    if r >= logits.shape[0]:\n        return\n", "", "no_row_guard"),
     ],
 )

@@ -1,5 +1,7 @@
 """The traffic check on made-up traces: bytes, sectors, and the line that is to blame."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -98,13 +100,6 @@ def test_scattered_sectors_are_told_only_when_the_bytes_are_right():
     assert problems(scattered, entry(8, "B", "store", 1), budget=loose) == []
 
 
-def test_work_left_out_is_idle():
-    said = traffic.idle(program(TWICE), launched())
-    assert "reads nothing of A" in said and "writes nothing to B" in said
-    assert "reads only 50.0% of A" in traffic.idle(program(TWICE), launched(entry(5, "A", "load", 0.5), entry(8, "B", "store", 1)))
-    assert traffic.idle(program(TWICE), launched(entry(5, "A", "load", 1), entry(8, "B", "store", 1))) == ""
-
-
 @pytest.mark.parametrize(
     ("shape", "sectors"),
     [
@@ -126,3 +121,40 @@ def test_least_sectors_of_misaligned_rows():
     warp of 128 bytes then touches five sectors."""
     assert traffic.least_sectors(np.zeros((2, 40), np.float32)) == 2 * 5
     assert traffic.least_sectors(np.zeros((2, 36), np.float32)) == (4 + 1) + (5 + 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "requests"),
+    [
+        ((2, 1024), 2 * 8),
+        ((1, 1000), 8),  # 250 wide loads in 8 warps, no tail
+        ((1, 1001), 8 + 1),
+        ((1, 3), 1),
+        ((2, 1002), (8 + 1) + 32),  # the second row begins at byte 4,008: one value a lane
+        ((0, 8), 0),
+    ],
+)
+def test_least_requests_of_16_byte_loads(shape, requests):
+    assert traffic.least_requests(np.zeros(shape, np.float32), 4) == requests
+
+
+def test_least_requests_of_single_values_and_sectors_with_a_tail():
+    assert traffic.least_requests(np.zeros((2, 1000), np.float32), 1) == 2 * 32
+    assert traffic.least_sectors(np.zeros((1, 1002), np.float32), 4) == traffic.least_sectors(np.zeros((1, 1002), np.float32)) + 1
+
+
+def test_narrow_requests_are_told_with_the_line_and_what_is_enough():
+    wide = Budget(loads={"X": 2}, stores={"Y": 1}, vector=4)
+    narrow = [entry(5, "A", "load", 1), entry(6, "A", "load", 1), replace(entry(8, "B", "store", 1), requests=16)]
+    (sentence,) = problems(*narrow, budget=wide)
+    assert sentence == (
+        "line 5 reads A in 64 requests of 128 in all; 32 in all are enough with 16-byte loads (load4)."
+    )
+    fine = [replace(line, requests=16) for line in narrow]
+    assert problems(*fine, budget=wide) == []
+    assert problems(*narrow) == []
+
+
+def test_a_budget_may_follow_the_case():
+    budget = lambda inputs: Budget(loads={"X": inputs.arrays["X"].shape[0]}, stores={"Y": 1})  # noqa: E731
+    assert problems(entry(5, "A", "load", 2), entry(8, "B", "store", 1), budget=budget) == []

@@ -16,6 +16,7 @@ import nbformat
 from autograder.build.layout import BuildError, Course, Lab, Lesson
 from autograder.build.lesson import run_lesson
 from autograder.build.notebook import Source, make_notebook, read_source, to_bytes
+from autograder.build.overview import BEGIN, with_overview
 from autograder.build.release import release
 
 Say = Callable[[str], None]
@@ -81,9 +82,26 @@ def build(course: Course, names: Iterable[str] = (), say: Say = lambda line: Non
                 files[lesson.notebook] = build_lesson(course, lesson, sources[lesson.name])
             except BuildError as error:
                 problems += error.problems
+    try:
+        files |= build_readme(course, sources)
+    except BuildError as error:
+        problems += error.problems
     if problems:
         raise BuildError(*problems)
     return files
+
+
+def build_readme(course: Course, sources: Mapping[str, Source]) -> dict[Path, bytes]:
+    """The README with its table of lessons and labs renewed, {path: file}; {} where it has none."""
+    path = course.root / "README.md"
+    if not path.is_file():
+        return {}
+    text = path.read_text(encoding="utf-8")
+    if BEGIN not in text:
+        return {}
+    from autograder.exercises import all_exercises
+
+    return {path: with_overview(text, course, sources, all_exercises()).encode("utf-8")}
 
 
 def write(files: Mapping[Path, bytes]) -> list[Path]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.build.builder import Say, build_labs, build_lesson, read_sources, without_outputs
+from autograder.build.builder import Say, build_labs, build_lesson, build_readme, read_sources, without_outputs
 from autograder.build.layout import BuildError, Course
 from autograder.build.leaks import leak_problems
 from autograder.build.notebook import Source, from_bytes
@@ -67,6 +67,7 @@ def check(
     problems += stray_files(course)
     problems += release_problems(course, sources, say)
     problems += lesson_drift(course, sources, run, say)
+    problems += readme_drift(course, sources)
     warnings = [line for source in sources.values() for line in style_problems(source)]
     return Verdict(tuple(problems), tuple(warnings))
 
@@ -117,6 +118,19 @@ def lesson_drift(course: Course, sources: Mapping[str, Source], run: bool, say: 
             continue
         found += compare(course, lesson.notebook, data, outputs=run)
     return found
+
+
+def readme_drift(course: Course, sources: Mapping[str, Source]) -> list[str]:
+    """One sentence when the README's table of lessons and labs is not what the sources say."""
+    try:
+        files = build_readme(course, sources)
+    except BuildError as error:
+        return list(error.problems)
+    return [
+        f"{course.show(path)}: its table of lessons and labs is out of step. Run autograder build."
+        for path, data in files.items()
+        if path.read_bytes() != data
+    ]
 
 
 def compare(course: Course, path: Path, data: bytes, outputs: bool = True) -> list[str]:

@@ -14,13 +14,13 @@ from ..judge.reports import all_fail, could_not_judge
 from ..report import Report
 from ..source import KernelSource
 from . import codec
-from .pool import shared
+from .pool import always_sandboxed, sandboxing, shared
 from .worker import WorkerFailed
 
 WALL_S = 20.0
 MEMORY_MB = 1024
 
-__all__ = ["MEMORY_MB", "WALL_S", "run_judge", "warm_up"]
+__all__ = ["MEMORY_MB", "WALL_S", "always_sandboxed", "run_judge", "sandboxing", "warm_up"]
 
 
 def run_judge(

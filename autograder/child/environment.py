@@ -61,8 +61,12 @@ def _default_folders() -> list[str]:
     dynload = [os.path.join(path, "lib-dynload") for path in stdlib]
     zipped = [path for path in sys.path if path.endswith(".zip")]
     packages = [paths["purelib"], paths["platlib"], *site.getsitepackages()]
-    user = [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
-    return [*stdlib, *dynload, *zipped, *packages, *user]
+    return [*stdlib, *dynload, *zipped, *packages, *user_packages()]
+
+
+def user_packages() -> list[str]:
+    """The folder of the packages that the user installed for themselves, where Python looks into it."""
+    return [site.getusersitepackages()] if site.ENABLE_USER_SITE else []
 
 
 def _real(path: str) -> str:

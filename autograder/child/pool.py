@@ -8,15 +8,18 @@ import os
 import threading
 from collections.abc import Iterator
 
+from . import sandbox
 from .worker import Worker
 
 JOBS_PER_WORKER = 400  # then a fresh one, so that nothing piles up in a long class
 
 
 class Pool:
-    """Idle workers are kept for the next caller; a worker that failed is ended, never lent again."""
+    """Idle workers are kept for the next caller; a worker that failed is ended, never lent again.
+    ``sandboxed``: its workers run in the sandbox."""
 
-    def __init__(self) -> None:
+    def __init__(self, sandboxed: bool = False) -> None:
+        self.sandboxed = sandboxed
         self._lock = threading.Lock()
         self._idle: list[Worker] = []
 
@@ -24,7 +27,7 @@ class Pool:
         """Start one worker, if none is idle, without waiting for it. Raises WorkerFailed."""
         with self._lock:
             if not any(worker.alive for worker in self._idle):
-                self._idle.append(Worker())
+                self._idle.append(self._new())
 
     @contextlib.contextmanager
     def lend(self, fresh: bool = False) -> Iterator[Worker]:
@@ -63,15 +66,44 @@ class Pool:
                 if worker.alive and not (fresh and worker.jobs):
                     return worker
                 worker.close()
-        return Worker()
+        return self._new()
+
+    def _new(self) -> Worker:
+        return Worker(sandboxed=True) if self.sandboxed else Worker()
 
 
 def shared() -> Pool:
-    """The pool of this process."""
-    return _POOL
+    """The pool of this process that is in use."""
+    return _FENCED if _fences_wanted else _POOL
 
 
-_POOL = Pool()
-atexit.register(_POOL.close)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_POOL.forget)
+@contextlib.contextmanager
+def sandboxing() -> Iterator[str]:
+    """Inside, whatever this process judges (in any thread) is judged in the sandbox; gives "" or, where there
+    is no sandbox, the sentence that says so."""
+    works, sentence = sandbox.fenced()
+    global _fences_wanted
+    before, _fences_wanted = _fences_wanted, bool(works)
+    try:
+        yield sentence
+    finally:
+        _fences_wanted = before
+        if not before:
+            _FENCED.close()
+
+
+def always_sandboxed() -> str:
+    """From now on this process judges in the sandbox: for a worker of a cluster. Gives "" or, where there is
+    no sandbox, the sentence that says so."""
+    global _fences_wanted
+    works, sentence = sandbox.fenced()
+    _fences_wanted = bool(works)
+    return sentence
+
+
+_POOL, _FENCED = Pool(), Pool(sandboxed=True)
+_fences_wanted = False
+for _pool in (_POOL, _FENCED):
+    atexit.register(_pool.close)
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_pool.forget)

@@ -12,7 +12,8 @@ import threading
 import time
 from typing import Any
 
-from . import codec, environment
+from . import codec, environment, sandbox
+from .launcher import launch
 
 START_S = 120.0  # seconds a cold machine may need to import numba
 SLICE_S = 0.1  # how long one wait lasts, so that Ctrl-C is heard on every system
@@ -29,9 +30,10 @@ class WorkerFailed(Exception):
 
 
 class Worker:
-    """A child process that judges one job at a time. Not to be shared by threads."""
+    """A child process that judges one job at a time, in the sandbox where ``sandboxed`` (which must have
+    been found to work). Not to be shared by threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, sandboxed: bool = False) -> None:
         self.jobs = 0
         self._ready = False
         self._errors = tempfile.TemporaryFile()
@@ -40,13 +42,16 @@ class Worker:
             if sys.platform == "win32"
             else {"start_new_session": True}
         )  # an interrupt of the notebook or terminal is for the parent, which ends the child
+        command, variables = environment.command(), environment.variables()
+        if sandboxed:
+            command, variables = sandbox.wrapped(command, variables), {}
         try:
-            self._process = subprocess.Popen(
-                environment.command(),
+            self._process = launch(
+                command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                env=environment.variables(),
+                env=variables,
                 cwd=tempfile.gettempdir(),
                 bufsize=0,
                 **new_group,
@@ -139,7 +144,7 @@ class Worker:
     def _ended(self) -> WorkerFailed:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=5)
-        if self._process.returncode == -getattr(signal, "SIGXCPU", 0xFFFF):
+        if self._signal() == getattr(signal, "SIGXCPU", 0xFFFF):
             return WorkerFailed("wall")
         return WorkerFailed("died", self._last_words())
 
@@ -151,7 +156,14 @@ class Worker:
             lines = self._errors.read().decode("utf-8", "replace").strip().splitlines()
             if lines:
                 return lines[-1][:300]
-        code = self._process.poll()
+        code, ended_by = self._process.poll(), self._signal()
         if code is None:
             return "it closed its pipe"
-        return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+        return f"signal {signal.Signals(ended_by).name}" if ended_by else f"exit status {code}"
+
+    def _signal(self) -> int:
+        """The number of the signal that ended the child, 0 when none did. bubblewrap ends with 128 and more
+        in place of it."""
+        code = self._process.poll() or 0
+        number = -code if code < 0 else code - 128
+        return number if number in set(signal.Signals) else 0

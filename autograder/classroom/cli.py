@@ -46,6 +46,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     grade.add_argument("--db", metavar="URL", help="nbgrader's database (default: sqlite, OUT/gradebook.db)")
     _add_jobs(grade)
+    grade.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="judge on the dask cluster whose scheduler is at ADDRESS (tcp://host:8786) instead of on this "
+        "machine; the results are the same",
+    )
     grade.set_defaults(func=run_grade)
     demo = subparsers.add_parser(
         "demo",
@@ -99,6 +105,7 @@ def run_grade(args: argparse.Namespace) -> int:
             released=args.released,
             db_url=args.db,
             jobs=args.jobs,
+            dask=args.dask,
             ready=(lambda: keep_seed(seed, args.out)) if args.seed is None else None,
         )
     except ClassroomError as error:

@@ -8,6 +8,8 @@ import stat
 import tempfile
 from pathlib import Path
 
+ASIDE = ".old-"
+
 
 def write_atomically(path: Path, data: bytes, mode: int = 0o644) -> None:
     """Put ``data`` at ``path`` in one step: a reader sees the old file or the new one. ``mode`` is
@@ -32,10 +34,20 @@ def replace_folder(new: Path, place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     aside = None
     if place.exists():
-        aside = Path(tempfile.mkdtemp(prefix=".old-", dir=place.parent))
-        os.rename(place, aside / "old")
+        aside = Path(tempfile.mkdtemp(prefix=ASIDE, dir=place.parent))
+        os.rename(place, aside / place.name)
     os.rename(new, place)
     if aside is not None:
+        remove_folder(aside)
+
+
+def mend_replaced(parent: Path) -> None:
+    """After a :func:`replace_folder` inside ``parent`` that a kill has cut short: a folder that had stepped aside
+    comes back where nothing has taken its place, and is removed elsewhere. Nobody else may be at it."""
+    for aside in sorted(parent.glob(f"{ASIDE}*")):
+        for old in sorted(aside.iterdir()):
+            if not (parent / old.name).exists():
+                os.rename(old, parent / old.name)
         remove_folder(aside)
 
 

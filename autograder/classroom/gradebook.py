@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +20,7 @@ from autograder.classroom.release import Release, nbgrader_data
 from autograder.classroom.surroundings import Engines, Log, nbgrader_environment
 from autograder.classroom.verdicts import Verdict
 
+ROOM = 8 << 20  # bytes without which a disk counts as full
 LONGEST_STUDENT = 128  # characters, the width of nbgrader's column
 
 
@@ -49,12 +54,22 @@ class Course:
             with nbgrader_environment(self._engines), Gradebook(self.db_url) as gradebook:
                 yield gradebook
         except SQLAlchemyError as error:
-            reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-            raise GradebookError(f"The gradebook cannot be used ({reason}).") from error
+            raise _unusable(error) from error
+
+    def prove(self) -> None:
+        """After a failure over one submission: is the fault everybody's? Raises OSError when there is no room to
+        write, GradebookError when the database does not answer. Asked of the system and not of the failure's
+        text, into which a student may have written."""
+        if shutil.disk_usage(self.root).free < ROOM:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.root))
+        with tempfile.TemporaryFile(dir=self.root) as file:
+            file.write(bytes(ROOM // 8))
+        self.students()
 
     def register(self, release: Release) -> None:
         """Make the lab known to the gradebook: its cells, roles and points, from the release."""
         from nbgrader.preprocessors import SaveCells
+        from sqlalchemy.exc import SQLAlchemyError
 
         with self.open() as gradebook:
             gradebook.update_or_create_assignment(release.lab)
@@ -64,6 +79,8 @@ class Course:
         try:
             with nbgrader_environment(self._engines):
                 saver.preprocess(release.notebook, {"nbgrader": where})
+        except SQLAlchemyError as error:
+            raise _unusable(error) from error
         except RuntimeError as error:
             raise GradebookError(
                 f"The gradebook was made for another version of {release.lab}, with other cells: "
@@ -168,6 +185,11 @@ class Course:
             raise GradebookError(
                 f"nbgrader could not take this submission ({last.strip().splitlines()[-1]})."
             ) from error
+
+
+def _unusable(error: Exception) -> GradebookError:
+    lines = str(getattr(error, "orig", None) or error).splitlines() or [type(error).__name__]
+    return GradebookError(f"The gradebook cannot be used ({lines[0]}). Run the same command again when it can.")
 
 
 def reviewed_cells(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,15 +13,19 @@ from typing import Any
 from autograder.classroom import grades, verdicts, writing
 from autograder.classroom.class_report import report_or_reason
 from autograder.classroom.class_report.times import Stopwatch
+from autograder.classroom.claimed import claimed_folder
 from autograder.classroom.collect import collect
 from autograder.classroom.errors import NothingToGrade
 from autograder.classroom.grades import Row
 from autograder.classroom.judge_class import Work, judge_class
 from autograder.classroom.prepare import Prepared, prepare
 from autograder.classroom.release import Release, find_release, load_release
+from autograder.classroom.surroundings import shown
 from autograder.classroom.tree import read_tree
 from autograder.classroom.verdict_store import STORE_FILE, VerdictStore, engine_digest
 from autograder.classroom.verdicts import Verdict
+
+INTAKE = "autograder-intake-"  # where archives are unpacked, in the system's temporary folder
 
 
 @dataclass(frozen=True)
@@ -50,13 +56,15 @@ def grade(
     released: Path | None = None,
     db_url: str | None = None,
     jobs: int = 1,
+    dask: str | None = None,
     stream: Any = None,
     ready: Callable[[], None] | None = None,
     **judging: Any,
 ) -> Result:
     """Grade every submission of ``labs`` under ``submitted`` and write the results into ``out``:
     grades.csv, class_report.html, feedback/, autograded/, submitted/ (as judged), source/ (the released
-    labs) and gradebook.db, unless ``db_url`` names another database.
+    labs) and gradebook.db, unless ``db_url`` names another database. Kernels are judged in ``jobs`` children
+    at a time, in the sandbox where there is one, or on the cluster whose scheduler is at ``dask``.
 
     ``judging`` goes to :func:`judge_class` (judge, gather, cache; the default cache is a store of verdicts
     in ``out``, so that a run that was stopped goes on where it was). ``ready`` is called when there is
@@ -75,13 +83,15 @@ def grade(
     if ready is not None:
         ready()
     watch = Stopwatch(judging.get("judge"))
-    if judging.get("cache") is None:
-        with VerdictStore(target.out / STORE_FILE, _engine(judging.get("judge"))) as store:
-            timed = {**judging, "judge": watch, "cache": store}
-            judged = dict(judge_class(work, seed, jobs=jobs, stream=stream, **timed))
-            ignored += [store.problem] if store.problem else []
-    else:
-        judged = dict(judge_class(work, seed, jobs=jobs, stream=stream, **judging))
+    with _place(dask, watch, stream) as (runner, notes):
+        options = {**judging, "judge": watch, "runner": runner, "jobs": jobs, "stream": stream}
+        if judging.get("cache") is None:
+            with VerdictStore(target.out / STORE_FILE, _engine(judging.get("judge"))) as store:
+                judged = dict(judge_class(work, seed, **{**options, "cache": store}))
+                ignored += [store.problem] if store.problem else []
+        else:
+            judged = dict(judge_class(work, seed, **options))
+        ignored += sorted(notes)
     for item in prepared:
         if item.problem is not None:
             judged[item.submission.student, item.release.lab] = tuple(
@@ -97,9 +107,29 @@ def grade(
         tuple(ignored),
         grades=target.out / writing.GRADES_FILE,
         feedback=target.out / "feedback",
-        gradebook=db_url or str(target.gradebook),
+        gradebook=shown(db_url) if db_url else str(target.gradebook),
         report=report,
     )
+
+
+@contextlib.contextmanager
+def _place(dask: str | None, watch: Stopwatch, stream: Any) -> Iterator[tuple[Any, set[str]]]:
+    """Where kernels are judged: the cluster's runner, or None for this machine, and sentences that the cluster
+    adds. On this machine the children are in the sandbox; where there is none, a line says so."""
+    if dask is not None:
+        from autograder.classroom.cluster import connected
+
+        with connected(dask, watch.note) as cluster:
+            yield cluster, cluster.notes
+    elif watch.judge is not None:
+        yield None, set()
+    else:
+        from autograder.child import sandboxing
+
+        with sandboxing() as sentence:
+            if sentence:
+                print(sentence, file=sys.stderr if stream is None else stream)
+            yield None, set()
 
 
 def _engine(judge: Any) -> str:
@@ -111,8 +141,8 @@ def _engine(judge: Any) -> str:
 def _prepare(releases: Sequence[Release], submitted: Path) -> tuple[list[Prepared], list[str]]:
     """Every submission of every lab, read and normalised. What was unpacked is gone afterwards."""
     prepared, ignored, nothing = [], {}, []
-    with tempfile.TemporaryDirectory(prefix="autograder-intake-") as scratch:
-        tree, left_out = read_tree(submitted, Path(scratch))
+    with claimed_folder(INTAKE, Path(tempfile.gettempdir())) as scratch:
+        tree, left_out = read_tree(submitted, scratch)
         for release in releases:
             try:
                 found = collect(tree, release.lab, left_out, str(submitted))

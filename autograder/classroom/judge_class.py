@@ -6,20 +6,19 @@ judged in limited child processes; the result does not depend on the order or on
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, MutableMapping
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
 from autograder.classroom import verdicts
+from autograder.classroom.jobs import Job, Judge, Key, Runner, local_runner
 from autograder.classroom.progress import Progress
 from autograder.classroom.release import CheckCell, Release
 from autograder.classroom.verdicts import Verdict
 from autograder.report import Report
 from autograder.source import SourceRefused
 
-Key = tuple[Any, ...]
-Judge = Callable[[Any, str, int], Report]
 Gather = Callable[..., Any]
 
 
@@ -47,13 +46,15 @@ def judge_class(
     judge: Judge | None = None,
     gather: Gather | None = None,
     jobs: int = 1,
+    runner: Runner | None = None,
     cache: MutableMapping[Key, Report] | None = None,
     stream: Any = None,
 ) -> Mapping[Any, tuple[Verdict, ...]]:
     """The verdicts of each owner, in the order of the released check cells.
 
-    ``judge`` and ``gather`` default to the course's own; ``cache`` keeps reports between calls (its
-    keys hold the source's text digest, where its lines stand, the check and the seed).
+    ``judge`` and ``gather`` default to the course's own. ``runner`` does the jobs somewhere else than in
+    ``jobs`` threads here, which call ``judge``; what it raises is passed on. ``cache`` keeps reports between
+    calls (its keys hold the source's text digest, where its lines stand, the check and the seed).
     """
     if judge is None:
         from autograder.child import run_judge as judge
@@ -65,7 +66,7 @@ def judge_class(
     for task in (task for mine in tasks.values() for task in mine):
         if task.key is not None and task.key not in cache:
             waiting.setdefault(task.key, task)
-    _run(waiting, seed, judge, jobs, cache, stream)
+    _run(waiting, seed, runner or local_runner(judge, jobs), cache, stream)
     return {owner: tuple(_verdict(task, cache) for task in mine) for owner, mine in tasks.items()}
 
 
@@ -115,44 +116,24 @@ def _task(cell: CheckCell, source: Any, seed: int) -> _Task:
 
 
 def _run(
-    waiting: dict[Key, _Task],
+    waiting: Mapping[Key, _Task],
     seed: int,
-    judge: Judge,
-    jobs: int,
+    runner: Runner,
     cache: MutableMapping[Key, Report],
     stream: Any,
 ) -> None:
-    """Judge what is not known yet, at most ``jobs`` at a time."""
-
-    def one(task: _Task) -> Report:
-        return judge(task.source, task.cell.check_id, seed)
-
-    with (
-        Progress("Judging", len(waiting), "checks", stream) as progress,
-        ThreadPoolExecutor(max(jobs, 1)) as pool,
-    ):
-        running = {}
-        try:
-            for key, task in waiting.items():
-                running[pool.submit(one, task)] = key
-            left = set(running)
-            while left:
-                done, left = wait(left, return_when=FIRST_COMPLETED)
-                for future in done:
-                    key = running[future]
-                    cache[key] = _report(future, waiting[key])
-                    progress.step(waiting[key].cell.check_id)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    """Judge what is not known yet; each report is kept as soon as it is there."""
+    jobs = [Job(key, task.source, task.cell.check_id, seed) for key, task in waiting.items()]
+    with Progress("Judging", len(jobs), "checks", stream) as progress, contextlib.closing(runner(jobs)) as outcomes:
+        for job, outcome in outcomes:
+            cache[job.key] = outcome if isinstance(outcome, Report) else _failed(outcome, waiting[job.key])
+            progress.step(job.check_id)
 
 
-def _report(future: Any, task: _Task) -> Report:
-    try:
-        return future.result()
-    except Exception as error:  # a fault of ours; the check waits for a person, the class goes on
-        sentence = f"The judge itself failed ({type(error).__name__}: {error})."
-        return Report(task.cell.check_id, "", False, 0.0, task.cell.points, error=sentence)
+def _failed(error: Exception, task: _Task) -> Report:
+    """A fault of ours; the check waits for a person, the class goes on."""
+    sentence = f"The judge itself failed ({type(error).__name__}: {error})."
+    return Report(task.cell.check_id, "", False, 0.0, task.cell.points, error=sentence)
 
 
 def _verdict(task: _Task, cache: Mapping[Key, Report]) -> Verdict:

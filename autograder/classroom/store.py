@@ -5,11 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import time
 from pathlib import Path
 
 from autograder.classroom.errors import GradebookChanged, GradebookError
 
 LOCK_WAIT = 30.0  # seconds to wait while another program holds the gradebook
+POLL_S = 0.1
+_AGAIN = "Close what uses it, such as a formgrader that is saving, and run the same command again."
 
 
 class SqliteFile:
@@ -28,9 +31,10 @@ class SqliteFile:
             self._watch = sqlite3.connect(self.final, timeout=LOCK_WAIT)
             self._version = self._data_version()
             with contextlib.closing(sqlite3.connect(self.copy)) as copy:
-                self._watch.backup(copy)
+                _back_up(self._watch, copy)
         except sqlite3.Error as error:
-            raise GradebookError(f"The gradebook {self.final} cannot be read ({error}).") from error
+            again = f" {_AGAIN}" if "locked" in str(error) else ""
+            raise GradebookError(f"The gradebook {self.final} cannot be read ({error}).{again}") from error
 
     def check_in(self) -> None:
         """Put the copy in place. Readers see the old gradebook or the new one, never half of it.
@@ -46,10 +50,10 @@ class SqliteFile:
             raise GradebookChanged(self._changed())
         try:
             with contextlib.closing(sqlite3.connect(self.copy)) as copy:
-                copy.backup(self._watch)
+                _back_up(copy, self._watch)
         except sqlite3.Error as error:
             raise GradebookError(
-                f"The gradebook {self.final} could not be written ({error}); it is as it was."
+                f"The gradebook {self.final} could not be written ({error}); it is as it was. {_AGAIN}"
             ) from error
 
     def close(self) -> None:
@@ -66,6 +70,18 @@ class SqliteFile:
 
     def _data_version(self) -> int:
         return self._watch.execute("PRAGMA data_version").fetchone()[0]
+
+
+def _back_up(source: sqlite3.Connection, target: sqlite3.Connection) -> None:
+    """Copy a whole database in one transaction. Raises sqlite3.OperationalError when another program has held
+    either for LOCK_WAIT seconds: Python's backup would wait for ever."""
+    until = time.monotonic() + LOCK_WAIT
+
+    def watch(status: int, *_: int) -> None:
+        if status in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) and time.monotonic() > until:
+            raise sqlite3.OperationalError(f"another program has held it for {LOCK_WAIT:g} s: database is locked")
+
+    source.backup(target, progress=watch, sleep=POLL_S)
 
 
 def sqlite_path(db_url: str) -> Path | None:

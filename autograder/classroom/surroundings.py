@@ -9,6 +9,7 @@ import shutil
 import sysconfig
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 from autograder.classroom.errors import GradebookError
@@ -50,12 +51,37 @@ class Engines:
         self._made: dict[str, Any] = {}
 
     def get(self, db_url: str, **options: Any) -> Any:
-        """The engine for ``db_url``, made on first use."""
+        """The engine for ``db_url``, made on first use. Raises GradebookError when its driver is missing."""
         from sqlalchemy import create_engine
+        from sqlalchemy.exc import NoSuchModuleError
 
         if db_url not in self._made:
-            self._made[db_url] = create_engine(db_url, **options)
+            try:
+                self._made[db_url] = create_engine(with_driver(db_url), **options)
+            except (ImportError, NoSuchModuleError) as error:
+                raise GradebookError(
+                    f"The database {shown(db_url)} needs a driver that is not installed ({error}): for PostgreSQL, "
+                    'python -m pip install "online-softmax-course[postgresql]".'
+                ) from error
         return self._made[db_url]
+
+
+def with_driver(db_url: str) -> Any:
+    """The URL, where it names PostgreSQL and no driver, with the driver that is installed: SQLAlchemy would
+    take psycopg2 only."""
+    from sqlalchemy.engine import make_url
+
+    url = make_url(db_url)
+    if url.drivername == "postgresql" and find_spec("psycopg2") is None and find_spec("psycopg") is not None:
+        return url.set(drivername="postgresql+psycopg")
+    return url
+
+
+def shown(db_url: str) -> str:
+    """The URL without its password, to be printed."""
+    from sqlalchemy.engine import make_url
+
+    return make_url(db_url).render_as_string(hide_password=True)
 
 
 class Log(logging.Logger):

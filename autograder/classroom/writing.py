@@ -5,25 +5,27 @@ from __future__ import annotations
 import contextlib
 import copy
 import errno
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from autograder.classroom import grades
+from autograder.classroom.claimed import alone, claimed_folder
 from autograder.classroom.errors import ClassroomError, GradebookChanged, GradebookError
-from autograder.classroom.files import remove_folder, replace_folder, write_atomically
+from autograder.classroom.files import mend_replaced, replace_folder, write_atomically
 from autograder.classroom.gradebook import Course, reviewed_cells
 from autograder.classroom.grades import Row
 from autograder.classroom.prepare import Prepared
 from autograder.classroom.progress import Progress
 from autograder.classroom.release import Release
-from autograder.classroom.store import SqliteFile, sqlite_path
+from autograder.classroom.store import LOCK_WAIT, SqliteFile, sqlite_path
 from autograder.classroom.verdicts import Verdict
 
 GRADES_FILE = "grades.csv"
 GRADEBOOK_FILE = "gradebook.db"
+STAGING = ".grading-"  # the hidden folder in OUT where a run writes before it puts things in place
+LOCK_FILE = ".lock"
 SOURCE_FOLDER = "source"  # nbgrader's formgrader lists the labs that it finds there
 STEPS = ("submitted", "autograded", "feedback")
 ATTEMPTS = 3
@@ -69,13 +71,16 @@ def write(
     The gradebook changes in one transaction, then the folders, then grades.csv; a run that ends in
     between is mended by the next one. When somebody enters a mark meanwhile, it starts over with it.
     """
+    target.out.mkdir(parents=True, exist_ok=True)
+    _mend(target.out)
     for attempt in range(1, ATTEMPTS + 1):
         try:
             with _staged(target, releases) as (course, store):
                 rows = _rows(course, releases, prepared, judged, target.out, stream)
                 if store is not None:
                     store.check_in()
-                _publish(course.root, target.out, releases)
+                with _alone(target.out):
+                    _publish(course.root, target.out, releases)
             break
         except GradebookChanged:
             if attempt == ATTEMPTS:
@@ -90,20 +95,36 @@ def _staged(target: Target, releases: Sequence[Release]) -> Iterator[tuple[Cours
     """A course in a hidden folder inside ``out``, with a copy of the gradebook that knows the labs; the
     folder is gone afterwards. A database that is not a file is written directly."""
     target.out.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=".grading-", dir=target.out))
-    working = staging / GRADEBOOK_FILE
-    store = None if target.gradebook is None else SqliteFile(target.gradebook, working)
-    try:
-        if store is not None:
-            store.check_out()
-        course = Course(staging, target.db_url if store is None else f"sqlite:///{working}")
-        for release in releases:
-            course.register(release)
-        yield course, store
-    finally:
-        if store is not None:
-            store.close()
-        remove_folder(staging)
+    with claimed_folder(STAGING, target.out) as staging:
+        working = staging / GRADEBOOK_FILE
+        store = None if target.gradebook is None else SqliteFile(target.gradebook, working)
+        try:
+            if store is not None:
+                store.check_out()
+            course = Course(staging, target.db_url if store is None else f"sqlite:///{working}")
+            for release in releases:
+                course.register(release)
+            yield course, store
+        finally:
+            if store is not None:
+                store.close()
+
+
+@contextlib.contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Nobody else puts folders into ``out`` meanwhile. Raises ClassroomError when somebody does for long."""
+    sentence = f"Another run is putting its results into {out}: run the same command again when it is done."
+    with alone(out / LOCK_FILE, LOCK_WAIT, sentence):
+        yield
+
+
+def _mend(out: Path) -> None:
+    """Put right what a run that was killed while it put folders in place has left."""
+    with _alone(out):
+        for step in STEPS:
+            for student in sorted((out / step).glob("*")):
+                if student.is_dir():
+                    mend_replaced(student)
 
 
 def _with_notice(item: Prepared) -> Any:
@@ -165,6 +186,7 @@ def _row(course: Course, item: Prepared, mine: tuple[Verdict, ...], out: Path) -
         course.feedback(student, release.lab)
         marks = course.marks(student, release.lab)
     except GradebookError as error:
+        course.prove()
         return _unjudged(item, str(error))
     except OSError as error:
         if error.errno not in _THE_NAMES_FAULT:

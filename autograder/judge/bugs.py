@@ -8,8 +8,9 @@ and sectors of every array; for safety it must give the same findings.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -17,13 +18,13 @@ import numpy as np
 from .. import exercises
 from ..exercises.model import Case, Inputs, NamedBug
 from ..source import gather_text
-from . import launches, narrate, outputs, safety, traffic
+from . import launches, narrate, safety, traffic
 from .launches import Launched, Program
 from .outputs import Outcome
 
 CASES = 3  # failing cases that are compared at most
-STEP_LIMIT = 400_000  # of one launch of a wrong kernel; more is not worth waiting for
-PURSE = 1_500_000  # steps of all launches together that look for one check's bug
+STEP_LIMIT = 600_000  # of one launch of a wrong kernel; more is not worth waiting for
+PURSE = 2_000_000  # steps of all launches together that look for one check's bug
 SMALL = 100  # elements; a smaller case is met by chance too easily, and is looked at last
 
 Named = tuple[dict[str, str], ...]  # each {"id", "title", "message"}
@@ -34,6 +35,22 @@ class Purse:
     """Steps that may still be spent: counted, not timed, so that every machine names the same bug."""
 
     steps: int
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The inputs of a launch; two are equal when they hold the same bits."""
+
+    inputs: Inputs = field(compare=False)
+    digest: bytes
+
+    @classmethod
+    def of(cls, inputs: Inputs) -> _Asked:
+        told = hashlib.blake2b(repr((inputs.scalars, inputs.block)).encode())
+        for name, array in inputs.arrays.items():
+            told.update(repr((name, array.dtype.str, array.shape)).encode())
+            told.update(np.ascontiguousarray(array).tobytes())
+        return cls(inputs, told.digest())
 
 
 @dataclass(frozen=True)
@@ -79,6 +96,8 @@ def by_values(program: Program, check: str, failing: Sequence[Evidence], passing
     for other in (*others[1:], *by_loudness[-1:], *by_loudness[:1]):
         if len(agreed) > 1:
             agreed = keep(agreed, other) or agreed
+    if len(agreed) > 1:
+        agreed = [bug for bug in agreed if _finds_the_same(program, bug, one)] or agreed
     shown = next(other for other in failing if other.launched.trace is not None)
     if shown is not one and len(agreed) == 1 and keep(agreed, shown):
         one = shown  # the case that the student reads about first
@@ -109,11 +128,14 @@ def by_safety(program: Program, failing: Sequence[safety.Safety], seed: int) -> 
         if "safety" not in bug.checks:
             continue
         other = _program(program.exercise.id, bug.id)
+        quick = _ran(program.exercise.id, bug.id, _Asked.of(smallest.runs[0].inputs), False)
+        if quick.trace is None or not _same(program, smallest.runs[0].arrays, quick.arrays):
+            continue  # most are told apart by one launch, at a tenth of the cost of the rest
         examined = safety.examine(other, smallest.runs[0].inputs, seed, STEP_LIMIT)
         if any(run.trace is None for run in examined.runs):
             continue
-        kinds = _kinds(program, smallest)
-        if kinds == _kinds(other, examined) and _same(program, smallest.runs[0].arrays, examined.runs[0].arrays):
+        kinds = _kinds(program, smallest.runs)
+        if kinds == _kinds(other, examined.runs) and _same(program, smallest.runs[0].arrays, examined.runs[0].arrays):
             near.append(bug)
             mine, theirs = _moved(program, smallest.runs[0]), _moved(other, examined.runs[0])
             if _count(smallest) == _count(examined) and mine == theirs:
@@ -136,8 +158,8 @@ def _leaves_the_same(program: Program, bug: NamedBug, one: Evidence, purse: Purs
     """Whether the bug leaves the submission's arrays. Most bugs do not, which their first row shows at a
     fraction of the cost; but where blocks may disturb each other only the whole launch tells."""
     inputs = one.launched.inputs
-    if _by_rows(inputs) and "safety" not in bug.checks:
-        first = Inputs({name: array[:1] for name, array in inputs.arrays.items()}, inputs.scalars)
+    if program.exercise.by_rows and "safety" not in bug.checks:
+        first = replace(inputs, arrays={name: array[:1] for name, array in inputs.arrays.items()})
         if not _agrees(program, bug, first, {n: a[:1] for n, a in one.launched.arrays.items()}, purse):
             return False
     return _agrees(program, bug, inputs, one.launched.arrays, purse, racing=_races(one.launched))
@@ -159,20 +181,13 @@ def _agrees(
     sanitizer sees no race in (``racing`` is False), whatever the numbers."""
     if purse.steps <= 0:
         return False
-    run = launches.launch(
-        _program(program.exercise.id, bug.id), inputs, step_limit=STEP_LIMIT, record=False
-    )
+    run = _ran(program.exercise.id, bug.id, _Asked.of(inputs), False)
     purse.steps -= run.trace.steps if run.trace is not None else STEP_LIMIT
     if run.trace is None or not _same(program, mine, run.arrays):
         return False
     if racing or "safety" not in bug.checks:
         return True
-    return not _races(launches.launch(_program(program.exercise.id, bug.id), inputs, step_limit=STEP_LIMIT))
-
-
-def _by_rows(inputs: Inputs) -> bool:
-    """Whether row 0 of the outputs depends on row 0 of the one input alone, by the exercise's contract."""
-    return len(inputs.arrays) == 2 and len({array.shape[0] for array in inputs.arrays.values()}) == 1
+    return not _races(_ran(program.exercise.id, bug.id, _Asked.of(inputs), True))
 
 
 def _same(program: Program, mine: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> bool:
@@ -192,12 +207,20 @@ def _program(exercise_id: str, bug_id: str) -> Program:
     """A named bug, loaded: the same kernel serves every submission that this process judges."""
     exercise = exercises.get(exercise_id)
     bug = next(bug for bug in exercise.bugs if bug.id == bug_id)
-    return launches.load(gather_text(bug.text, exercise.name, origin="a known mistake"), exercise)
+    source = gather_text(bug.text, exercise.name, kind=exercise.source_kind, origin="a known mistake")
+    return launches.load(source, exercise)
+
+
+@lru_cache(maxsize=512)
+def _ran(exercise_id: str, bug_id: str, asked: _Asked, record: bool) -> Launched:
+    """A named bug's launch. A class is judged on the same inputs, so the same launch serves every
+    submission that this process judges; what it leaves is not written to."""
+    return launches.launch(_program(exercise_id, bug_id), asked.inputs, step_limit=STEP_LIMIT, record=record)
 
 
 def _moves_the_same(program: Program, bug: NamedBug, run: Launched) -> bool:
     other = _program(program.exercise.id, bug.id)
-    theirs = launches.launch(other, run.inputs, step_limit=STEP_LIMIT)
+    theirs = _ran(program.exercise.id, bug.id, _Asked.of(run.inputs), True)
     return theirs.trace is not None and _moved(other, theirs) == _moved(program, run)
 
 
@@ -205,12 +228,18 @@ def _moved(program: Program, run: Launched) -> list[tuple[str, bool, int, int]]:
     return [(use.array, use.stores, use.bytes, use.sectors) for use in traffic.account(program, run)]
 
 
-def _kinds(program: Program, examined: safety.Safety) -> set[tuple[str, str]]:
-    return {
-        (finding.tool, program.contract(finding.array or ""))
-        for run in examined.runs
-        for finding in run.trace.findings
-    }
+def _finds_the_same(program: Program, bug: NamedBug, one: Evidence) -> bool:
+    """Whether the sanitizer has the same to say of the bug: the same NaNs may come from a read past the end, from
+    memory that nobody wrote, or from arithmetic."""
+    other = _program(program.exercise.id, bug.id)
+    theirs = launches.launch(other, one.launched.inputs, step_limit=STEP_LIMIT)
+    return theirs.trace is not None and _kinds(program, (one.launched,)) == _kinds(other, (theirs,))
+
+
+def _kinds(program: Program, runs: Sequence[Launched]) -> set[tuple[str, str]]:
+    """Which tool found something on which array. A shared or local array is any: its name is the student's."""
+    found = {(one.tool, program.contract(one.array or "")) for run in runs for one in run.trace.findings}
+    return {(tool, array if array in program.exercise.parameters else "") for tool, array in found}
 
 
 def _varied(evidence: Sequence[Evidence]) -> list[Evidence]:

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ..exercises.model import Case, Check, Exercise
+from ..exercises.model import Case, Check, Exercise, Inputs
 from ..report import CaseResult, CheckResult, Report
 from ..source import KernelSource, SourceRefused
-from . import bugs, host, launches, outputs, safety, traffic
+from . import breaking, bugs, host, launches, outputs, running, safety, traffic
 from .ids import UnknownCheck, parse
 from .launches import STEP_LIMIT, Launched, Program
-from .reports import NOT_RUN, all_fail, assemble, could_not_judge, earned, refused, shorten
+from .reports import NOT_RUN, WORDS_LIMIT, all_fail, assemble, could_not_judge, earned, refused, shorten
 
 CHECK_STEPS = 4  # launches' worth of STEP_LIMIT that all cases of a check may take together
+
+
+WANTED = {
+    "kernel": "a @cuda.jit kernel",
+    "device": "a device function (@cuda.jit(device=True))",
+    "host": "a plain Python function",
+}
+KINDS = {"kernel": "kernel", "device": "device function", "host": "function"}
 
 
 @dataclass
@@ -64,8 +72,9 @@ def judge(source: KernelSource, check_id: str, seed: int = 0, *, step_limit: int
     mismatch = _mismatch(source, exercise)
     if mismatch:
         return could_not_judge(check_id, source.origin, mismatch)
-    if exercise.kind == "host":
-        results = [host.answer(source, exercise, check, seed, steps) for check in checks]
+    if exercise.source_kind == "host":
+        judged = breaking.answer if exercise.kind == "break" else host.answer
+        results = [judged(source, exercise, check, seed, steps) for check in checks]
         return assemble(exercise, source.origin, results)
     wrong_arity = _arity(source, exercise)
     if wrong_arity:
@@ -94,49 +103,75 @@ def _values(program: Program, check: Check, seed: int, steps: int) -> CheckResul
         if spending.over:
             tally.cases.append(_not_run(case, spending))
             continue
-        run = launches.launch(program, case.make(seed), step_limit=steps)
+        inputs = case.make(seed)
+        record = _recorded(program.exercise, inputs, first=not tally.runs)
+        run = launches.launch(program, inputs, step_limit=steps, record=record)
         spending.note([run])
         outcome = outputs.assess(program, run, inputs_too=check.name == "values")
+        if not outcome.passed and not record and run.trace is not None and len(failing) < bugs.CASES:
+            run = launches.launch(program, inputs, step_limit=steps)  # again, for its findings
+            spending.note([run])
         tally.runs.append(run)
         tally.cases.append(
             CaseResult(case.name, case.group, outcome.passed, outcome.fraction, outcome.message)
         )
         (passing if outcome.passed else failing).append(bugs.Evidence(case, run, outcome))
     named = bugs.by_values(program, check.name, failing, passing) if failing else ()
+    if failing and not named:
+        _tell_state(program, tally, failing)
     findings, more = safety.collect(program, tally.runs)
     return _result(program, check, tally, named, (*findings, *_more(more)))
+
+
+def _recorded(exercise: Exercise, inputs: Inputs, first: bool) -> bool:
+    """Whether a launch of a values check keeps an account of every access: it costs as much again or
+    more, so large cases are run for their values alone. The first case is what the ledger shows."""
+    limit = launches.RECORDED if exercise.recorded is None else exercise.recorded
+    elements = sum(array.size for array in inputs.arrays.values())
+    return elements <= limit or (first and exercise.recorded is not None)
+
+
+def _tell_state(program: Program, tally: Tally, failing: Sequence[bugs.Evidence]) -> None:
+    """Nothing known looks like it: say where the running state first goes wrong, at the first of the cases
+    that are told in words where that can be seen."""
+    for one in failing[:WORDS_LIMIT]:
+        row = one.outcome.worst.row if one.outcome.worst is not None else 0
+        sentence = running.divergence(program, one.launched, row)
+        if sentence:
+            tally.cases = [
+                replace(case, message=f"{case.message} {sentence}") if case.name == one.case.name else case
+                for case in tally.cases
+            ]
+            return
 
 
 def _traffic(program: Program, check: Check, seed: int, steps: int) -> CheckResult:
     spending, tally = Spending(steps), Tally()
     failing: list[Launched] = []
+    wrong: list[bugs.Evidence] = []
     for case in check.cases:
         if spending.over:
             tally.cases.append(_not_run(case, spending))
             continue
         run = launches.launch(program, case.make(seed), step_limit=steps)
         spending.note([run])
-        sentences = traffic.problems(program, run)
-        tally.runs.append(run)
-        tally.cases.append(CaseResult(case.name, case.group, not sentences, None, " ".join(sentences)))
-        if sentences:
+        message = " ".join(traffic.problems(program, run))
+        if message:
             failing.append(run)
-    _refuse_idleness(program, tally)
-    named = bugs.by_traffic(program, failing) if failing else ()
+        else:
+            message = outputs.not_yet(program, run)
+            if message:
+                wrong.append(bugs.Evidence(case, run, outputs.assess(program, run, inputs_too=False)))
+        tally.runs.append(run)
+        tally.cases.append(CaseResult(case.name, case.group, not message, None, message))
+    named = bugs.by_traffic(program, failing) or bugs.by_values(program, check.name, wrong, ())
     return _result(program, check, tally, named, ())
-
-
-def _refuse_idleness(program: Program, tally: Tally) -> None:
-    """A kernel that leaves out the work on every case has earned nothing by moving little or by doing
-    no harm. On every case: a ragged tail that is forgotten is a mistake of the values alone."""
-    idle = [traffic.idle(program, run) for run in tally.runs]
-    if idle and all(idle):
-        tally.cases = [replace(case, passed=False, message=case.message or idle[0]) for case in tally.cases]
 
 
 def _safety(program: Program, check: Check, seed: int, steps: int) -> CheckResult:
     spending, tally = Spending(steps), Tally()
     failing: list[safety.Safety] = []
+    wrong: list[bugs.Evidence] = []
     for case in check.cases:
         if spending.over:
             tally.cases.append(_not_run(case, spending))
@@ -145,10 +180,12 @@ def _safety(program: Program, check: Check, seed: int, steps: int) -> CheckResul
         spending.note(examined.runs)
         tally.runs.extend(examined.runs)
         tally.cases.append(CaseResult(case.name, case.group, not examined.message, None, examined.message))
-        if examined.message:
+        if examined.far:
+            run = examined.runs[0]
+            wrong.append(bugs.Evidence(case, run, outputs.assess(program, run, inputs_too=False)))
+        elif examined.message:
             failing.append(examined)
-    _refuse_idleness(program, tally)
-    named = bugs.by_safety(program, failing, seed) if failing else ()
+    named = bugs.by_safety(program, failing, seed) or bugs.by_values(program, check.name, wrong, ())
     findings, more = safety.collect(program, tally.runs, outputs_too=True)
     return _result(program, check, tally, named, (*findings, *_more(more)))
 
@@ -206,12 +243,13 @@ def _more(count: int) -> tuple[str, ...]:
 
 
 def _mismatch(source: KernelSource, exercise: Exercise) -> str:
-    if source.kind != exercise.kind:
-        wanted = "a @cuda.jit kernel" if exercise.kind == "kernel" else "a plain Python function"
-        return f"{exercise.id} is {wanted}, and this is not one."
+    kind = exercise.source_kind
+    if source.kind != kind:
+        is_now = f", and yours is {WANTED[source.kind]}" if source.kind in WANTED else ", and this is not one"
+        return f"{exercise.id} is {WANTED[kind]}{is_now}."
     if source.name != exercise.name:
         return (
-            f"{exercise.id} checks a {'kernel' if exercise.kind == 'kernel' else 'function'} called "
+            f"{exercise.id} checks a {KINDS[kind]} called "
             f"`{exercise.name}`, and this one is called `{source.name}`. Rename it."
         )
     return ""

@@ -18,7 +18,7 @@ def is_step_limit(problem: BaseException) -> bool:
 def is_the_kernels(problem: BaseException, filename: str | None) -> bool:
     """Whether an exception of a launch comes from the kernel: the simulator says so, or a frame of the
     text was running. Anything else is a fault of ours, and not to be blamed on the student."""
-    return type(problem).__name__ in OWN_SENTENCES or _line_of(problem, filename) > 0
+    return type(problem).__name__ in OWN_SENTENCES or line_of(problem, filename) > 0
 
 
 def sentence(problem: BaseException, lines: Lines, filename: str | None) -> str:
@@ -28,7 +28,7 @@ def sentence(problem: BaseException, lines: Lines, filename: str | None) -> str:
         line, label = getattr(problem, "line", None), getattr(problem, "label", "")
         where = f"line {line}{f' of {label}' if label else ''}: " if line else ""
         return _end(f"{where}{problem.sentence}" if where not in str(problem) else str(problem))
-    line = _line_of(problem, filename)
+    line = line_of(problem, filename)
     where = lines.name(line) if line else ""
     text = lines.rewrite(str(problem)).strip()
     if type(problem).__name__ in OWN_SENTENCES and text:
@@ -61,7 +61,7 @@ def _explain(problem: BaseException, text: str) -> str:
     return f"{type(problem).__name__}: {_end(text)}" if text else f"{type(problem).__name__}."
 
 
-def _line_of(problem: BaseException, filename: str | None) -> int:
+def line_of(problem: BaseException, filename: str | None) -> int:
     """The line of the text where it happened: the simulator's word, or the innermost frame's."""
     place = getattr(problem, "place", None)
     if place is not None and getattr(place, "line", 0):

@@ -11,6 +11,7 @@ import numpy as np
 from ..exercises.model import Exercise, Inputs
 from ..source import KernelSource
 from . import errors
+from .compose import harnessed
 from .lines import Lines
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 STEP_LIMIT = 2_000_000
 """Steps of one launch. Right kernels take under a tenth of it in every case; simulating this many takes
 one to three seconds, so a loop without an end is told in that time."""
+
+RECORDED = 20_000
+"""Elements of all arrays of a case; larger ones are run for their values alone, in half the time."""
 
 # A NaN that no arithmetic makes: where an output still holds these bits, nothing was stored.
 _CANARY = {
@@ -42,11 +46,11 @@ class Program:
 
     def own(self, array: str) -> str:
         """What the student calls an array of the exercise."""
-        return dict(zip(self.exercise.parameters, self.names, strict=False)).get(array, array)
+        return dict(zip(self.exercise.arrays, self.names, strict=False)).get(array, array)
 
     def contract(self, own: str) -> str:
         """What the exercise calls the array that the student calls ``own``."""
-        return dict(zip(self.names, self.exercise.parameters, strict=False)).get(own, own)
+        return dict(zip(self.names, self.exercise.arrays, strict=False)).get(own, own)
 
 
 @dataclass(frozen=True)
@@ -61,13 +65,18 @@ class Launched:
 
 
 def load(source: KernelSource, exercise: Exercise) -> Program:
-    """Execute the source's text and wrap its kernel. Whatever the text raises is passed on."""
+    """Execute the source's text and wrap its kernel, a device function's within its harness. Whatever the
+    text raises is passed on."""
+    ours = ""
+    if exercise.harness is not None:
+        ours = f"the kernel that calls `{source.name}`"
+        source = harnessed(source, exercise.harness)
     kernel = source.load()
     return Program(
         kernel=kernel,
         exercise=exercise,
         names=parameters(source),
-        lines=Lines(source),
+        lines=Lines(source, ours),
         filename=_filename(kernel),
     )
 
@@ -115,15 +124,27 @@ def launch(
         if not errors.is_the_kernels(problem, program.filename):
             raise
         sentence = errors.sentence(problem, program.lines, program.filename)
-        if isinstance(problem, (IndexError, TypeError)):
+        if exercise.harness is not None and isinstance(problem, (TypeError, ValueError)):
+            sentence = _unfit_result(program, problem) or sentence
+        elif isinstance(problem, (IndexError, TypeError)):
             sentence = " ".join(filter(None, (swapped(program), sentence)))
         return Launched(inputs, arrays, None, sentence, errors.is_step_limit(problem))
     return Launched(inputs, arrays, trace)
 
 
+def _unfit_result(program: Program, problem: BaseException) -> str:
+    """A sentence when the harness, not the device function itself, could not go on: it then got something
+    else than it needs. "" otherwise."""
+    line = errors.line_of(problem, program.filename)
+    if line and not program.lines.number(line):
+        gives = program.exercise.harness.gives or "what the exercise asks for"
+        return f"`{program.exercise.name}` must return {gives}; what it gave cannot be used ({problem})."
+    return ""
+
+
 def swapped(program: Program) -> str:
     """A sentence when the kernel has the exercise's parameters in another order; "" otherwise."""
-    wanted, own = program.exercise.parameters, program.names
+    wanted, own = program.exercise.arrays, program.names
     if tuple(own) == tuple(wanted) or sorted(own) != sorted(wanted):
         return ""
     return f"this exercise passes ({', '.join(wanted)}); yours names ({', '.join(own)})."

@@ -10,10 +10,11 @@ _LINE_WORDS = re.compile(r"\b([Ll]ines?) (\d+(?:(?:, | and | or )(?:line )?\d+)*
 
 
 class Lines:
-    """The words for places in one source."""
+    """The words for places in one source. ``ours`` is what a line is called that the student did not write."""
 
-    def __init__(self, source: KernelSource) -> None:
+    def __init__(self, source: KernelSource, ours: str = "") -> None:
         self._source = source
+        self._ours = ours or source.name
         labels = [label for label in source.labels if label]
         self._home = labels[-1] if labels else ""  # the kernel itself comes last in the text
 
@@ -27,7 +28,7 @@ class Lines:
         """ "line 7", or "line 2 of cell 3" when that is not the cell of the kernel itself."""
         number = self.number(line)
         if not number:
-            return self._source.name
+            return self._ours
         label = self._source.labels[line - 1] if line <= len(self._source.labels) else ""
         return f"line {number} of {label}" if label and label != self._home else f"line {number}"
 

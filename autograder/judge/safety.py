@@ -15,12 +15,13 @@ from .reports import WORDS_LIMIT
 @dataclass(frozen=True)
 class Safety:
     """What all thread orders of one case showed. ``findings`` are sentences, each place once;
-    ``more`` counts those beyond; ``message`` is "" when the case is safe."""
+    ``more`` counts those beyond; ``message`` is "" when the case is safe and its output near the right one."""
 
     findings: tuple[str, ...]
     more: int
     message: str
     runs: tuple[Launched, ...]
+    far: bool = False  # nothing but the output is wrong
 
 
 def orders(seed: int) -> tuple[str | int, ...]:
@@ -36,7 +37,9 @@ def examine(program: Program, inputs, seed: int, step_limit: int) -> Safety:
         if runs[-1].problem:
             break
     findings, more = collect(program, runs, outputs_too=True)
-    return Safety(findings, more, _message(program, runs, findings, more), tuple(runs))
+    message = _message(program, runs, findings, more)
+    far = "" if message else outputs.not_yet(program, runs[0])
+    return Safety(findings, more, message or far, tuple(runs), bool(far))
 
 
 def collect(

@@ -26,6 +26,7 @@ class Use:
     stores: bool
     size: int  # bytes of the array itself
     least_sectors: int  # of one sweep over it
+    least_requests: int  # of one sweep, in requests as wide as the budget asks for
     lines: tuple[LineTraffic, ...]
 
     @property
@@ -37,6 +38,10 @@ class Use:
         return sum(line.sectors for line in self.lines)
 
     @property
+    def requests(self) -> int:
+        return sum(line.requests for line in self.lines)
+
+    @property
     def times(self) -> float:
         """Bytes in multiples of the array's own size."""
         return self.bytes / self.size if self.size else 0.0
@@ -46,49 +51,64 @@ def problems(program: Program, launched: Launched) -> list[str]:
     """Everything in which a launch differs from its budget, as sentences, worst kind first."""
     if launched.problem:
         return [launched.problem]
-    budget = program.exercise.budget
+    budget = program.exercise.allowed(launched.inputs)
     uses = account(program, launched)
     found = [sentence for use in uses for sentence in _over(program, use, budget)]
     found += [sentence for use in uses for sentence in _scattered(program, use, budget)]
+    found += [sentence for use in uses for sentence in _narrow(program, use, budget)]
     return found
-
-
-def idle(program: Program, launched: Launched) -> str:
-    """Too little traffic is no virtue, work left out is cheap: a sentence when an array that must be
-    read or written was not, each element at least once; "" otherwise."""
-    if launched.trace is None:
-        return launched.problem
-    budget = program.exercise.budget
-    found = [sentence for use in account(program, launched) for sentence in _under(program, use, budget)]
-    return " ".join(found)
 
 
 def account(program: Program, launched: Launched) -> list[Use]:
     """The uses of every global array of the exercise, loads before stores."""
     uses = []
+    budget = program.exercise.allowed(launched.inputs)
+    vector = budget.vector if budget is not None else 1
     for name, array in launched.inputs.arrays.items():
         for stores in (False, True):
             lines = tuple(
                 line for line in _global_lines(launched.trace, stores) if program.contract(line.array) == name
             )
-            uses.append(Use(name, stores, array.nbytes, least_sectors(array), lines))
+            sectors, requests = least_sectors(array, vector), least_requests(array, vector)
+            uses.append(Use(name, stores, array.nbytes, sectors, requests, lines))
     return uses
 
 
-def least_sectors(array: np.ndarray) -> int:
-    """Sectors of one sweep when every warp takes 32 neighbours of a row at a time, from its start.
+def least_requests(array: np.ndarray, vector: int) -> int:
+    """Requests of one sweep in which every lane takes ``vector`` neighbours of a row at a time.
+
+    A row that does not start on a boundary of that many values is taken one value a lane; so are the
+    values behind the last whole vector of the others, in one more request.
+    """
+    rows, length = _rows(array)
+    whole, rest = divmod(length, vector)
+    wide = -(-whole // WARP) + (rest > 0)
+    narrow = -(-length // WARP)
+    aligned = int((np.arange(rows, dtype=np.int64) * length % vector == 0).sum())
+    return aligned * wide + (rows - aligned) * narrow
+
+
+def _rows(array: np.ndarray) -> tuple[int, int]:
+    """(rows, length of a row); a 1-D array has rows of one value."""
+    length = array.shape[-1] if array.ndim > 1 else 1
+    return (array.size // length if length else 0), length
+
+
+def least_sectors(array: np.ndarray, vector: int = 1) -> int:
+    """Sectors of one sweep when every warp takes 32 neighbours of a row at a time, from its start; with
+    wider requests the values behind a row's last whole vector may lie in a sector that is met twice.
 
     The array starts 256-byte aligned; rows that do not fill whole sectors pay for their own
     misalignment. One value a row (a 1-D array) costs one sector each.
     """
-    length = array.shape[-1] if array.ndim > 1 else 1
-    rows = array.size // length if length else 0
+    rows, length = _rows(array)
     begin = np.arange(rows, dtype=np.int64)[:, None] * length * array.itemsize
     first = np.arange(0, length, WARP, dtype=np.int64)
     last = np.minimum(first + WARP, length)
     low = (begin + first * array.itemsize) // SECTOR
     high = (begin + last * array.itemsize - 1) // SECTOR
-    return int((high - low + 1).sum())
+    tails = rows if length % vector else 0
+    return int((high - low + 1).sum()) + tails
 
 
 def totals(trace: Trace | None) -> dict[str, int] | None:
@@ -186,16 +206,6 @@ def _lines(program: Program, use: Use) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _under(program: Program, use: Use, budget: Budget) -> Iterator[str]:
-    if _allowed(use, budget) == 0 or use.times >= 1 - 1e-9 or not use.size:
-        return
-    verb, own = ("writes" if use.stores else "reads"), program.own(use.array)
-    if not use.lines:
-        yield f"the kernel {verb} nothing {'to' if use.stores else 'of'} {own}."
-    else:
-        yield f"the kernel {verb} only {use.times:.1%} of {own}; every element is needed at least once."
-
-
 def _scattered(program: Program, use: Use, budget: Budget) -> Iterator[str]:
     """Sectors beyond what the bytes need: lanes of a warp that are not neighbours."""
     allowed = _allowed(use, budget)
@@ -208,6 +218,22 @@ def _scattered(program: Program, use: Use, budget: Budget) -> Iterator[str]:
         f"{program.lines.name(worst.line)} {verb} {own} in scattered pieces: {use.sectors:,} sectors in all, "
         f"{most:,} are enough for those bytes ({_times(use.sectors / most)} times). Let neighbouring "
         "threads take neighbouring columns."
+    )
+
+
+def _narrow(program: Program, use: Use, budget: Budget) -> Iterator[str]:
+    """Requests beyond what the bytes need: lanes that take fewer values than they could."""
+    allowed = _allowed(use, budget)
+    most = int(allowed * use.least_requests + 1e-6)
+    if budget.vector <= 1 or not use.lines or use.times > allowed * (1 + 1e-9) or use.requests <= most:
+        return
+    worst = max(use.lines, key=lambda line: line.requests)
+    verb, own = ("writes" if use.stores else "reads"), program.own(use.array)
+    others = f" of {use.requests:,} in all" if worst.requests != use.requests else ""
+    call = "store4" if use.stores else "load4"
+    yield (
+        f"{program.lines.name(worst.line)} {verb} {own} in {worst.requests:,} requests{others}; {most:,} in all are "
+        f"enough with {4 * budget.vector}-byte {'stores' if use.stores else 'loads'} ({call})."
     )
 
 

@@ -28,7 +28,7 @@ class DeviceArray:
     dimension; there are none (None) for more than three dimensions."""
 
     __slots__ = ("allocation", "data", "shape", "steps", "offset", "address", "itemsize", "scalar",
-                 "convert", "memory", "load", "store")
+                 "convert", "memory", "load", "store", "rows")
 
     def __init__(self, allocation: Allocation, memory: Memory, offset: int, shape: tuple[int, ...],
                  steps: tuple[int, ...]) -> None:
@@ -42,6 +42,7 @@ class DeviceArray:
         self.address = allocation.address
         self.scalar = allocation.dtype.type
         self.convert = memory.converter(allocation.dtype)
+        self.rows: dict[int, DeviceArray] = {}  # views by first index, made once: every thread asks for its row
         self.load, self.store = _ACCESS.get(len(shape), _no_access)(self)
 
     # what a kernel may ask of an array
@@ -293,8 +294,12 @@ def whole(a: DeviceArray, value: Any) -> Any:
 
 def load_slowly(a: DeviceArray, idx: Any, code: int) -> Any:
     """Read ``a[idx]`` for any index."""
+    if type(idx) is int and idx in a.rows:
+        return a.rows[idx]
     position, part = locate(a, idx, code, False)
     if part is not None:
+        if type(idx) is int:
+            a.rows[idx] = part
         return part
     if position is None:
         return whole(a, poison(a.allocation.dtype))

@@ -54,9 +54,14 @@ class Builder(ast.NodeTransformer):
         return ast.Attribute(ast.Name("__t", ast.Load()), attribute, ast.Load())
 
     def place(self, made: ast.AST, at: ast.AST) -> Any:
-        for part in ast.walk(made):
-            if isinstance(part, (ast.expr, ast.stmt)) and not hasattr(part, "lineno"):
-                ast.copy_location(part, at)
+        """Give ``made`` and its new parts the position of ``at``. Below a part that has one, all have."""
+        parts = [made]
+        while parts:
+            part = parts.pop()
+            if not hasattr(part, "lineno"):
+                if isinstance(part, (ast.expr, ast.stmt)):
+                    ast.copy_location(part, at)
+                parts += ast.iter_child_nodes(part)
         return made
 
     @staticmethod

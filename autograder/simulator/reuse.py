@@ -100,7 +100,8 @@ def find(function: ast.FunctionDef, is_kernel: bool, effect: Callable[[ast.Call]
 
 class _Finder:
     def __init__(self, is_kernel: bool, effect: Callable[[ast.Call], str]) -> None:
-        self.effect = effect
+        self.effects: dict[int, str] = {}  # by call: loops ask again and again
+        self._effect = effect
         self.parameter_space = "global" if is_kernel else "any"
         self.assigned: set[str] = set()
         self.uses: list[tuple[ast.Subscript, Source]] = []
@@ -108,6 +109,11 @@ class _Finder:
         self.spaces: dict[Value, str] = {}  # of arrays made in the function
         self.parts: dict[Value, Element] = {}  # value of a load -> what was loaded, which may be part of an array
         self.fresh = 0
+
+    def effect(self, node: ast.Call) -> str:
+        if id(node) not in self.effects:
+            self.effects[id(node)] = self._effect(node)
+        return self.effects[id(node)]
 
     def new(self, *what: Any) -> Value:
         self.fresh += 1

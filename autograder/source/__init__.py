@@ -4,7 +4,7 @@ Nothing here runs a student's code (``load`` does, and only when asked to), and 
 """
 
 from autograder.source.gather import gather_notebook, gather_script, gather_text
-from autograder.source.host import HostError, HostStepLimit, run_host
+from autograder.source.host import HostError, HostStepLimit, run_host, run_host_over
 from autograder.source.live import gather_live
 from autograder.source.model import KernelSource, SourceRefused
 
@@ -18,4 +18,5 @@ __all__ = [
     "gather_script",
     "gather_text",
     "run_host",
+    "run_host_over",
 ]

@@ -13,6 +13,8 @@ from autograder.source.values import Constant, Function, Member, Module, Value
 
 MAX_TEXT = 100_000  # characters of a whole source
 MAX_FUNCTIONS = 50
+WANTED = {"kernel": "a GPU kernel", "device": "a device function", "host": "a function"}
+DECORATORS = {"kernel": "@cuda.jit", "device": "@cuda.jit(device=True)"}
 _IMPORT_ORDER = ("math", "numba", "numba.cuda", "numpy")
 
 
@@ -23,6 +25,7 @@ class _Parts:
     names: dict[str, Value] = field(default_factory=dict)
     order: list[Function] = field(default_factory=list)
     numba_cuda: bool = False
+    device: bool = False  # the root is a device function
 
 
 def assemble(
@@ -30,10 +33,12 @@ def assemble(
 ) -> KernelSource:
     """The source of ``root`` and, transitively, of all that it names.
 
-    ``kind`` is "kernel" or "host". Raises SourceRefused for whatever the rules do not allow.
+    ``kind`` is "kernel", "device" or "host". Raises SourceRefused for whatever the rules do not allow.
     """
     parts = _Parts()
     _walk(root, kind, surroundings, parts, [])
+    if kind != "host":
+        kind = "device" if parts.device else "kernel"
     _unambiguous(root, parts)
     lines: list[tuple[str, int, str]] = []  # text, student's line, label
     head = _head(root, parts)
@@ -66,7 +71,8 @@ def _walk(function: Function, kind: str, surroundings: Surroundings, parts: _Par
         raise SourceRefused(f"`{path[0].unit.name}` calls more than {MAX_FUNCTIONS} functions", label=unit.label)
     if kind == "host" and _compiled(function):
         raise SourceRefused(
-            f"`{unit.name}` is a GPU kernel, and a plain function is wanted",
+            f"`{unit.name}` is {'a device function' if function.jit == 'device' else 'a GPU kernel'}, and a plain "
+            "function is wanted",
             line=unit.first,
             label=unit.label,
             hint="leave cuda.jit out",
@@ -74,8 +80,10 @@ def _walk(function: Function, kind: str, surroundings: Surroundings, parts: _Par
     uses = (
         HostRules(unit, surroundings).run()
         if kind == "host"
-        else KernelRules(function, surroundings, root=not path).run()
+        else KernelRules(function, surroundings, root="" if path else kind).run()
     )
+    if not path:
+        parts.device = uses.device
     parts.numba_cuda |= uses.numba_cuda
     for name, value in uses.names.items():
         parts.names[name] = value
@@ -86,7 +94,7 @@ def _walk(function: Function, kind: str, surroundings: Surroundings, parts: _Par
                 f"`{value.unit.name}` calls itself",
                 line=value.unit.first,
                 label=value.unit.label,
-                hint="write a loop: a GPU function has no room to call itself" if kind == "kernel" else "write a loop",
+                hint="write a loop: a GPU function has no room to call itself" if kind != "host" else "write a loop",
             )
         _walk(value, kind, surroundings, parts, [*path, function])
     parts.order.append(function)

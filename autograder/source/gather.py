@@ -11,7 +11,7 @@ from typing import Any
 
 from autograder.source import advice
 from autograder.source import scope as scopes
-from autograder.source.assemble import assemble
+from autograder.source.assemble import DECORATORS, WANTED, assemble
 from autograder.source.cells import MAX_FILE, Cell, make_cell
 from autograder.source.model import KernelSource, SourceRefused
 from autograder.source.rules import Surroundings
@@ -26,7 +26,8 @@ _SETUP_SCRIPT = re.compile(
 
 
 def gather_text(text: str, name: str, kind: str = "kernel", origin: str = "text") -> KernelSource:
-    """The source of ``name`` in a module's ``text``. ``origin`` is for messages only.
+    """The source of ``name`` in a module's ``text``. ``kind`` is "kernel", "device" or "host"; ``origin`` is
+    for messages only. A device function that was asked for as a kernel comes back as what it is.
 
     Raises SourceRefused when it is missing or is not what the rules allow.
     """
@@ -98,7 +99,7 @@ def from_scope(
     if value is None:
         raise _missing(scope, cells, name, kind, origin, above_check)
     label, line = scope.places.get(name, ("", 0))
-    wanted = "a function" if kind == "host" else "a GPU kernel"
+    wanted = WANTED[kind]
     if isinstance(value, Foreign):
         is_function = any(label == where for where, _ in scope.definitions.get(name, ()))
         raise SourceRefused(
@@ -132,7 +133,8 @@ def assembled(
 
 
 def _define(name: str, kind: str) -> str:
-    return f"write `def {name}(...):`" if kind == "host" else f"write `def {name}(...):` with @cuda.jit above it"
+    written = f"write `def {name}(...):`"
+    return written if kind == "host" else f"{written} with {DECORATORS[kind]} above it"
 
 
 def _missing(scope: Scope, cells: list[Cell], name: str, kind: str, origin: str, above_check: bool) -> SourceRefused:
@@ -164,8 +166,8 @@ def _missing(scope: Scope, cells: list[Cell], name: str, kind: str, origin: str,
 
 # files
 def _known(kind: str) -> None:
-    if kind not in ("kernel", "host"):
-        raise ValueError(f'kind is "kernel" or "host", not {kind!r}')
+    if kind not in WANTED:
+        raise ValueError(f'kind is "kernel", "device" or "host", not {kind!r}')
 
 
 def _read(path: Path, limit: int) -> str:

@@ -6,7 +6,7 @@ The function's text is interpreted, never run, so an endless loop or a giant num
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,18 +59,27 @@ def run_host(source: KernelSource, args: Sequence[int | float | bool | str], ste
     bits. Raises HostError (HostStepLimit for too many steps) with a sentence, SourceRefused when the
     text is not a host function, and ValueError when ``source`` is a kernel.
     """
+    return next(run_host_over(source, [args], step_limit))
+
+
+def run_host_over(
+    source: KernelSource, calls: Iterable[Sequence[int | float | bool | str]], step_limit: int = STEP_LIMIT
+) -> Iterator[Any]:
+    """:func:`run_host` for many calls, one value each, with ``step_limit`` for all of them together."""
     if source.kind != "host":
-        raise ValueError(f"{source.name} is a {source.kind}, not a host function")
+        raise ValueError(f"{source.name} is a {source.kind} function, not a host function")
     gather_text(source.text, source.name, "host")
     cell = make_cell(source.text, "", limit=MAX_FILE)
     machine = _Machine(source, scopes.read([cell], main=False), step_limit)
     function = machine.scope.get(source.name)
     assert isinstance(function, Function)
-    try:
+    for args in calls:
         given = [arg.item() if isinstance(arg, np.generic) else arg for arg in args]  # no silent 64-bit overflow
-        return machine.call(function, given, {}, None)
-    except RecursionError:
-        raise HostError("the expressions are nested too deeply") from None
+        try:
+            value = machine.call(function, given, {}, None)
+        except RecursionError:
+            raise HostError("the expressions are nested too deeply") from None
+        yield value
 
 
 class _Return(Exception):

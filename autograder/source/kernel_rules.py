@@ -53,12 +53,13 @@ REFUSED = {
 
 
 class KernelRules(Rules):
-    """The rules for one function of a kernel's text. ``root`` is the kernel that is judged."""
+    """The rules for one function of a kernel's text. ``root`` says what the function must be when it is
+    the one that is judged ("kernel" or "device"); it is "" for the functions that it calls."""
 
     where = "inside a GPU kernel"
     refused = REFUSED
 
-    def __init__(self, function: Function, surroundings: Surroundings, root: bool) -> None:
+    def __init__(self, function: Function, surroundings: Surroundings, root: str) -> None:
         super().__init__(function.unit, surroundings)
         self.function = function
         self.root = root
@@ -66,6 +67,11 @@ class KernelRules(Rules):
     def run(self) -> Uses:
         """What the function uses. Raises SourceRefused with the first thing that is not allowed."""
         self.decorators()
+        if self.root == "device" and not self.uses.device:
+            raise self.refuse(
+                self.node, f"`{self.node.name}` is a kernel, and a device function is wanted",
+                "put @cuda.jit(device=True) above it",
+            )  # fmt: skip
         return self.whole()
 
     # decorators
@@ -79,7 +85,7 @@ class KernelRules(Rules):
                 )
             return
         if not found:
-            put = "@cuda.jit" if self.root else "@cuda.jit(device=True)"
+            put = "@cuda.jit" if self.root == "kernel" else "@cuda.jit(device=True)"
             raise self.refuse(self.node, f"`{name}` is a plain Python function", f"put {put} above it")
         if len(found) > 1:
             raise self.refuse(found[0], f"`{name}` has {len(found)} decorators", "keep only @cuda.jit")

@@ -19,6 +19,7 @@ import numpy as np
 from autograder.source import catalog, values
 from autograder.source import scope as scopes
 from autograder.source.advice import import_line
+from autograder.source.assemble import WANTED
 from autograder.source.cells import MAX_FILE, Unit, make_cell, make_unit
 from autograder.source.gather import assembled, is_setup_cell, is_setup_script
 from autograder.source.model import KernelSource, SourceRefused
@@ -36,9 +37,9 @@ def gather_live(obj: Any, kind: str = "kernel") -> KernelSource:
     Gives the same text as :func:`gather_notebook` for a notebook that was run from the top to here.
     Raises SourceRefused.
     """
-    if kind not in ("kernel", "host"):
-        raise ValueError(f'kind is "kernel" or "host", not {kind!r}')
-    wanted = "a function" if kind == "host" else "a GPU kernel"
+    if kind not in WANTED:
+        raise ValueError(f'kind is "kernel", "device" or "host", not {kind!r}')
+    wanted = WANTED[kind]
     function = python_function(obj)
     if function is None:
         if type(obj).__name__ == "Configured":

@@ -52,7 +52,7 @@ def place(line: int | None, label: str) -> str:
 class KernelSource:
     """One kernel or host function and exactly what it names, as a module's text.
 
-    ``name`` is the name of the ``def``; ``kind`` is "kernel" (also for device functions) or "host";
+    ``name`` is the name of the ``def``; ``kind`` is "kernel", "device" (a device function) or "host";
     ``text`` holds imports, constants, device functions and the kernel, in that order, the functions
     verbatim. ``lines[i]`` and ``labels[i]`` say where line ``i + 1`` of the text stands in the student's
     own work (0 and "" for lines made here). ``notes`` are remarks for the student. Two sources are

@@ -371,14 +371,28 @@ case("sum_vec4", sum_vec4, 2, 64, (512,), (128,))
 
 # the solutions of the labs, as the labs launch them
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
-for lab, name, block, shape in (
-    ("lab1_three_pass", "row_max", 128, (4, 1000)), ("lab1_three_pass", "row_sum", 128, (4, 1000)),
-    ("lab1_three_pass", "safe_softmax", 256, (4, 1000)), ("lab1_three_pass", "safe_softmax", 256, (2, 257)),
-    ("lab2_online_softmax", "online_softmax_rows", 64, (100, 40)),
-    ("lab2_online_softmax", "online_softmax_tiled", 256, (4, 1000)),
-    ("lab2_online_softmax", "online_softmax_tiled", 256, (2, 257)),
+for lab, name, grid, block, shape in (
+    ("lab1_three_pass", "row_max", 4, 128, (4, 1000)), ("lab1_three_pass", "row_sum", 4, 128, (4, 1000)),
+    ("lab1_three_pass", "safe_softmax", 4, 256, (4, 1000)), ("lab1_three_pass", "safe_softmax", 2, 256, (2, 257)),
+    ("lab2_online_softmax", "online_softmax_rows", 2, 64, (100, 40)),
+    ("lab2_online_softmax", "online_softmax_tiled", 4, 256, (4, 1000)),
+    ("lab2_online_softmax", "online_softmax_tiled", 2, 256, (2, 257)),
+    ("lab3_merge_reduce", "online_softmax_tree", 4, 256, (4, 1024)),
+    ("lab3_merge_reduce", "online_softmax_tree", 3, 256, (3, 257)),
+    ("lab3_merge_reduce", "online_softmax_warp", 4, 96, (4, 504)),
+    ("lab3_merge_reduce", "online_softmax_warp", 2, 1024, (2, 1024)),
+    ("lab3_merge_reduce", "online_softmax_vec4", 4, 256, (4, 2048)),
+    ("lab3_merge_reduce", "online_softmax_vec4", 3, 256, (3, 1000)),
+    ("lab3_merge_reduce", "online_softmax_grid_stride", 4, 256, (9, 512)),
+    ("lab4_one_pass", "softmax_row_cache", 2, 256, (2, 4096)), ("lab4_one_pass", "softmax_row_cache", 3, 256, (3, 1000)),
+    ("lab4_one_pass", "softmax_register_cache", 2, 256, (2, 8192)),
+    ("lab4_one_pass", "softmax_register_cache", 3, 256, (3, 1000)),
 ):
     kernel = gather_script(SOLUTIONS / f"{lab}.py", name).load()
     out = shape if "softmax" in name else shape[:1]
-    grid = -(-shape[0] // 64) if name == "online_softmax_rows" else shape[0]
     case(f"solution {name} {shape[0]}x{shape[1]}", kernel, grid, block, shape, out)
+
+attention = gather_script(SOLUTIONS / "lab5_online_attention.py", "online_attention").load()
+for n_q, n_k in ((32, 64), (20, 70)):
+    case(f"solution online_attention {n_q}x{n_k}", attention, -(-n_q // 16), 128, (n_q, 64), (n_k, 64), (n_k, 64),
+         (n_q, 64), scalars=(0.125,))

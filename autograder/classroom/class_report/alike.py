@@ -8,7 +8,8 @@ each other than to the right forms that the course itself knows.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autograder.classroom.class_report.canonical import Shape, definitions, likeness, shape
@@ -71,6 +72,7 @@ def alike(shapes: Shapes, right: Sequence[Shape] = ()) -> list[tuple[tuple[str, 
         twins.setdefault(shapes[student].digest, []).append(student)
     of = {digest: shapes[students[0]] for digest, students in twins.items()}
     nearest = {digest: max((likeness(one, other) for other in right), default=0.0) for digest, one in of.items()}
+    needed = {digest: max(THRESHOLD, (1 + close) / 2) for digest, close in nearest.items()}
     parent = {digest: digest for digest in of}
     lowest = dict.fromkeys(of, 1.0)
 
@@ -79,13 +81,14 @@ def alike(shapes: Shapes, right: Sequence[Shape] = ()) -> list[tuple[tuple[str, 
             digest = parent[digest]
         return digest
 
-    for one, other in _candidates(of):
+    for one, other in _candidates(of, needed):
+        first, second = root(one), root(other)
+        if first == second:
+            continue
         found = likeness(of[one], of[other])
-        if found >= THRESHOLD and 1 - found <= (1 - max(nearest[one], nearest[other])) / 2:
-            first, second = root(one), root(other)
-            low = min(lowest[first], lowest[second], found)
+        if found >= max(needed[one], needed[other]):
             parent[second] = first
-            lowest[first] = low
+            lowest[first] = min(lowest[first], lowest[second], found)
     members: dict[str, list[str]] = {}
     for digest in of:
         members.setdefault(root(digest), []).append(digest)
@@ -97,27 +100,22 @@ def alike(shapes: Shapes, right: Sequence[Shape] = ()) -> list[tuple[tuple[str, 
     return sorted(groups)
 
 
-def _candidates(shapes: Shapes) -> list[tuple[str, str]]:
-    """Pairs that may reach the threshold, without comparing all with all: two sets of runs that are so much
-    alike share one of their rarest runs (prefix filtering; no pair is missed)."""
-    seen: dict[int, int] = {}
-    for one in shapes.values():
-        for run in one.runs:
-            seen[run] = seen.get(run, 0) + 1
+def _candidates(shapes: Shapes, needed: Mapping[str, float]) -> Iterator[tuple[str, str]]:
+    """Pairs that may be as much alike as both need to be, without comparing all with all: two sets of runs
+    that are so much alike share one of their rarest runs (prefix filtering; no pair is missed)."""
+    seen = Counter(run for one in shapes.values() for run in one.runs)
     where: dict[int, list[str]] = {}
-    pairs: dict[tuple[str, str], None] = {}
     for digest, one in sorted(shapes.items()):
         rarest = sorted(one.runs, key=lambda run: (seen[run], run))
-        for run in rarest[: int(len(rarest) * (1 - THRESHOLD)) + 1]:
-            for other in where.get(run, ()):
-                pairs[other, digest] = None
-            where.setdefault(run, []).append(digest)
-    return [
-        (one, other)
-        for one, other in pairs
-        if min(len(shapes[one].runs), len(shapes[other].runs))
-        >= THRESHOLD * max(len(shapes[one].runs), len(shapes[other].runs))
-    ]
+        met: dict[str, None] = {}
+        for run in rarest[: int(len(rarest) * (1 - needed[digest])) + 1]:
+            mine = where.setdefault(run, [])
+            met.update(dict.fromkeys(mine))
+            mine.append(digest)
+        for other in met:
+            few, many = sorted((len(one.runs), len(shapes[other].runs)))
+            if few >= max(needed[digest], needed[other]) * many:
+                yield other, digest
 
 
 def _kernels(lab: Lab) -> dict[str, Cell]:

@@ -113,10 +113,12 @@ def in_the_passes(text: str, fold: str, write: str, threads: str = "THREADS") ->
         bug(
             "tail_dropped",
             "tail dropped by floor division",
-            "n // threads counts full tiles only, so the values after the last full tile are not in d. Go up to n.",
+            "n // threads counts full tiles only, so the values after the last full tile are neither in d nor written. "
+            "Go up to n.",
             ALL,
             text,
             (fold, fold.replace("range(t, n,", f"range(t, n // {threads} * {threads},")),
+            (write, write.replace("range(t, n,", f"range(t, n // {threads} * {threads},")),
         ),
         bug(
             "fold_skips_first",

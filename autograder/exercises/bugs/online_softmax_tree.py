@@ -17,11 +17,6 @@ _FOLD = "    for col in range(t, n, THREADS):\n        m, d = merge(m, d, X[row,
 _WRITE = "    for col in range(t, n, THREADS):\n        Y[row, col] = math.exp(X[row, col] - m) / d\n"
 
 BUGS: tuple[NamedBug, ...] = (
-    *common.in_the_merge(_PLAIN),
-    *common.in_the_tree(_PLAIN),
-    *common.in_the_passes(_PLAIN, _FOLD, _WRITE),
-    common.starts_at_zero(_PLAIN, _START),
-    common.row_of_block_0(_PLAIN),
     bug(
         "starts_at_own_element",
         "maximum starts at the thread's own element",
@@ -31,6 +26,11 @@ BUGS: tuple[NamedBug, ...] = (
         _PLAIN,
         (_START, "    m = X[row, t]\n"),
     ),
+    *common.in_the_merge(_PLAIN),
+    *common.in_the_tree(_PLAIN),
+    *common.in_the_passes(_PLAIN, _FOLD, _WRITE),
+    common.starts_at_zero(_PLAIN, _START),
+    common.row_of_block_0(_PLAIN),
     bug(
         "rescaled_after_adding",
         "d rescaled after adding instead of before",

@@ -155,15 +155,6 @@ BUGS: tuple[NamedBug, ...] = (
         ("            d = d * math.exp(m - base)\n            d += (", "            d += ("),
     ),
     bug(
-        "steps_by_threads",
-        "step of 256 where a block takes 1024 values",
-        "256 threads with four values each take 1024 columns at a time. A step of 256 takes most of the row several "
-        "times.",
-        common.ALL,
-        _PLAIN,
-        (_FOLD_QUADS, _FOLD_QUADS.replace("4 * THREADS", "THREADS")),
-    ),
-    bug(
         "index_in_groups",
         "group number used as index",
         "load4 and store4 take the index of the first value, not the number of the group: group q begins at 4·q.",

@@ -1,0 +1,56 @@
+"""Jobs of judging, and the runner that does them on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.report import Report
+
+Key = tuple[Any, ...]
+Judge = Callable[[Any, str, int], Report]
+Outcome = Report | Exception
+
+
+@dataclass(frozen=True)
+class Job:
+    """One kernel to judge; ``key`` is what its verdict is kept under."""
+
+    key: Key
+    source: Any
+    check_id: str
+    seed: int
+
+
+Done = Generator[tuple[Job, Outcome], None, None]
+Runner = Callable[[Iterable[Job]], Done]
+
+
+def local_runner(judge: Judge, threads: int) -> Runner:
+    """A runner that calls ``judge`` in up to ``threads`` threads, each of which waits for a child."""
+
+    def run(jobs: Iterable[Job]) -> Done:
+        with ThreadPoolExecutor(max(threads, 1)) as pool:
+            try:
+                running = {pool.submit(judge, job.source, job.check_id, job.seed): job for job in jobs}
+                left = set(running)
+                while left:
+                    done, left = wait(left, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        yield running[future], _outcome(future)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    return run
+
+
+def _outcome(future: Any) -> Outcome:
+    error = future.exception()
+    if error is None:
+        return future.result()
+    if isinstance(error, Exception):
+        return error
+    raise error
