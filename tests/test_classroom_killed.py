@@ -4,10 +4,12 @@ is left over. After a re-run everything is as if nothing had happened."""
 import contextlib
 import errno
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -76,6 +78,26 @@ def dies_at(where, turn, before=True):
     setattr(module, name, call)
 
 
+@pytest.fixture(scope="module")
+def second_attempts(tmp_path_factory):
+    """Two students with earlier results, one answer graded by hand, who then hand in again (that answer as it
+    was); and what an undisturbed run makes of it."""
+    root = tmp_path_factory.mktemp("class")
+    small.write_release(root)
+    for student in ("ann", "bob"):
+        small.hand_in(root, student, small.answered(row_max=small.BAD))
+    run(root)
+    grade_by_hand(root, "lab1_written", 1.5)
+    small.hand_in(root, "ann", small.answered(row_max=small.BAD, row_sum=small.STUB_SUM))
+    small.hand_in(root, "bob", small.answered(written="Because of the padding."))
+    calm = tmp_path_factory.mktemp("calm")
+    shutil.copytree(root, calm, dirs_exist_ok=True)
+    run(calm)
+    undisturbed = of(calm)
+    assert undisturbed[0]["ann", "lab1_written"] == (None, 1.5, False, 1.5)
+    return root, undisturbed
+
+
 @POSIX
 @pytest.mark.parametrize(
     ("where", "turn", "before"),
@@ -83,39 +105,24 @@ def dies_at(where, turn, before=True):
         ((Course, "feedback"), 2, True),  # the writer, in the middle of the class
         ((store.SqliteFile, "check_in"), 1, False),  # the gradebook is new, the folders are old
         ((files, "remove_folder"), 1, True),  # a student's old folder stands aside, the new one is in place
-        ((os, "rename"), 2, True),  # the old folder stands aside, and nothing is in its place
+        ((os, "rename"), 6, True),  # ann's autograded folder stands aside, and nothing is in its place
         ((writing.grades, "write_grades"), 1, True),  # all but grades.csv
     ],
 )
-def test_after_a_kill_a_re_run_is_as_if_nothing_had_happened(tmp_path, where, turn, before):
-    """Two students with earlier results, one answer graded by hand; then both hand in again."""
-    small.write_release(tmp_path)
+def test_after_a_kill_a_re_run_is_as_if_nothing_had_happened(second_attempts, tmp_path, where, turn, before):
+    root, undisturbed = second_attempts
+    shutil.copytree(root, tmp_path, dirs_exist_ok=True)
 
-    def semester(out, disturbed):
-        for student in ("ann", "bob"):
-            small.hand_in(tmp_path, student, small.answered(row_max=small.BAD))
-        run(tmp_path, out=out)
-        (tmp_path / "out").exists() or (tmp_path / "out").symlink_to(tmp_path / out)
-        with Gradebook(f"sqlite:///{tmp_path / out / 'gradebook.db'}") as gradebook:
-            grade = gradebook.find_grade("lab1_written", small.LAB, small.LAB, "ann")
-            grade.manual_score, grade.needs_manual_grade = 1.5, False
-            gradebook.db.commit()
-        small.hand_in(tmp_path, "ann", small.answered())
-        small.hand_in(tmp_path, "bob", small.answered(written="Because of the padding."))
-        if disturbed:
+    def work():
+        dies_at(where, turn, before)
+        run(tmp_path)
 
-            def work():
-                dies_at(where, turn, before)
-                run(tmp_path, out=out)
-
-            assert in_a_process_that_dies(work) == signal.SIGKILL
-        run(tmp_path, out=out)
-        return of(tmp_path, out)
-
-    assert semester("storm", True) == semester("calm", False)
-    left = [path for path in (tmp_path / "storm").rglob("*") if path.name.startswith((".grading-", ".old-"))]
+    assert in_a_process_that_dies(work) == signal.SIGKILL
+    run(tmp_path)
+    assert of(tmp_path) == undisturbed
+    left = [path for path in (tmp_path / "out").rglob("*") if path.name.startswith((".grading-", ".old-"))]
     assert not left
-    assert (tmp_path / "storm" / "autograded" / "ann" / small.LAB / f"{small.LAB}.ipynb").is_file()
+    assert (tmp_path / "out" / "autograded" / "ann" / small.LAB / f"{small.LAB}.ipynb").is_file()
 
 
 @POSIX
@@ -320,3 +327,84 @@ def test_a_gradebook_whose_disk_fills_up(one, monkeypatch):
     assert of(one) == before
     run(one)
     assert lines(one)["ann"]["score"] == "1"
+
+
+# PostgreSQL
+
+
+@pytest.fixture
+def postgres(tmp_path):
+    """A private cluster in a temporary folder, reached by a socket; its URL."""
+    pytest.importorskip("psycopg", reason="psycopg, PostgreSQL's driver, is not installed")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    where = str(found[-1].parent) if found else os.path.dirname(shutil.which("initdb") or "")
+    if not where:
+        pytest.skip("PostgreSQL is not installed")
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))  # a short path: sockets have 107 characters at most
+    other = {}
+    if os.getuid() == 0:  # PostgreSQL refuses root
+        try:
+            shutil.chown(folder, "postgres", "postgres")
+        except LookupError:
+            pytest.skip("PostgreSQL refuses root, and there is no user postgres")
+        other = {"user": "postgres", "group": "postgres", "extra_groups": []}
+
+    def call(program, *arguments):
+        line = [os.path.join(where, program), "-D", str(folder / "data"), *arguments]
+        env = {"PATH": f"{where}:/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+        subprocess.run(line, cwd=folder, env=env, check=True, capture_output=True, timeout=120, **other)
+
+    try:
+        call("initdb", "-A", "trust", "-N", "-U", "course")
+        call("pg_ctl", "-w", "-l", str(folder / "log"), "-o", f"-k {folder} -c listen_addresses='' -c fsync=off", "start")
+        yield f"postgresql://course@/postgres?host={folder}", lambda: call("pg_ctl", "-m", "immediate", "-w", "stop")
+    finally:
+        with contextlib.suppress(subprocess.CalledProcessError):
+            call("pg_ctl", "-m", "immediate", "-w", "stop")
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@POSIX
+def test_postgresql_gives_the_same_and_its_loss_is_one_sentence(tmp_path, postgres, monkeypatch):
+    url, stop = postgres
+    small.write_release(tmp_path)
+    small.hand_in(tmp_path, "ann", small.answered())
+    small.hand_in(tmp_path, "bob", small.answered(row_max=small.BAD))
+    there, here = run(tmp_path, db_url=url, out="there"), run(tmp_path, out="here")
+    assert there.rows == here.rows and there.grades.read_bytes() == here.grades.read_bytes()
+    assert not (tmp_path / "there" / "gradebook.db").exists()
+    assert marks(str(with_driver(url))) == of(tmp_path, "here")[0]
+
+    def work():
+        dies_at((Course, "feedback"), 2)
+        run(tmp_path, db_url=url, out="there")
+
+    small.hand_in(tmp_path, "ann", small.answered(row_max=small.BAD))
+    assert in_a_process_that_dies(work) == signal.SIGKILL
+    run(tmp_path, db_url=url, out="there")
+    run(tmp_path, out="here")
+    assert marks(str(with_driver(url))) == of(tmp_path, "here")[0]
+
+    rows = writing._row
+
+    def row(course, item, *more):
+        if item.submission.student == "bob":
+            stop()
+        return rows(course, item, *more)
+
+    monkeypatch.setattr(writing, "_row", row)
+    before = (tmp_path / "there" / "grades.csv").read_bytes()
+    with pytest.raises(GradebookError, match="The gradebook cannot be used"):
+        run(tmp_path, db_url=url, out="there")
+    assert (tmp_path / "there" / "grades.csv").read_bytes() == before
+
+
+def test_a_missing_driver_and_a_password(one, monkeypatch):
+    monkeypatch.setattr("autograder.classroom.surroundings.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "psycopg2", None)
+    with pytest.raises(GradebookError, match=r"pip install .*\[postgresql\]") as failure:
+        run(one, db_url="postgresql://ann:hunter2@db/marks")
+    assert "hunter2" not in str(failure.value) and "hunter2" not in shown("postgresql://ann:hunter2@db/marks")
+    monkeypatch.setattr("autograder.classroom.surroundings.find_spec", lambda name: None if name == "psycopg2" else 1)
+    assert with_driver("postgresql://db/marks").drivername == "postgresql+psycopg"
+    assert with_driver("sqlite:///x.db").drivername == "sqlite"
