@@ -401,10 +401,12 @@ def test_postgresql_gives_the_same_and_its_loss_is_one_sentence(tmp_path, postgr
 
 def test_a_missing_driver_and_a_password(one, monkeypatch):
     monkeypatch.setattr("autograder.classroom.surroundings.find_spec", lambda name: None)
-    monkeypatch.setitem(sys.modules, "psycopg2", None)
+    for name in ("psycopg", "psycopg2"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(GradebookError, match=r"pip install .*\[postgresql\]") as failure:
         run(one, db_url="postgresql://ann:hunter2@db/marks")
     assert "hunter2" not in str(failure.value) and "hunter2" not in shown("postgresql://ann:hunter2@db/marks")
-    monkeypatch.setattr("autograder.classroom.surroundings.find_spec", lambda name: None if name == "psycopg2" else 1)
-    assert with_driver("postgresql://db/marks").drivername == "postgresql+psycopg"
+    for name in ("psycopg", "psycopg2"):
+        monkeypatch.setattr("autograder.classroom.surroundings.find_spec", lambda one, name=name: one == name or None)
+        assert with_driver("postgresql://db/marks").drivername == f"postgresql+{name}"
     assert with_driver("sqlite:///x.db").drivername == "sqlite"

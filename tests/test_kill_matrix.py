@@ -75,7 +75,9 @@ REASONS = [
 ]
 
 
-@pytest.mark.parametrize(("exercise_id", "name", "lives", "dies"), REASONS, ids=lambda value: str(value)[:40])
+@pytest.mark.parametrize(
+    ("exercise_id", "name", "lives", "dies"), REASONS, ids=[f"{exercise}.{name}" for exercise, name, _, _ in REASONS]
+)
 def test_why_the_battery_needs_its_families(exercise_id, name, lives, dies):
     failing = failing_cases(reports(exercise_id)[name], "values", "rescale")
     assert not lives & failing

@@ -67,13 +67,14 @@ class Engines:
 
 
 def with_driver(db_url: str) -> Any:
-    """The URL, where it names PostgreSQL and no driver, with the driver that is installed: SQLAlchemy would
-    take psycopg2 only."""
+    """The URL, where it names PostgreSQL and no driver, with the one that is installed: which one SQLAlchemy
+    takes depends on its version."""
     from sqlalchemy.engine import make_url
 
     url = make_url(db_url)
-    if url.drivername == "postgresql" and find_spec("psycopg2") is None and find_spec("psycopg") is not None:
-        return url.set(drivername="postgresql+psycopg")
+    drivers = [name for name in ("psycopg", "psycopg2") if find_spec(name) is not None]
+    if url.drivername == "postgresql" and drivers:
+        return url.set(drivername=f"postgresql+{drivers[0]}")
     return url
 
 

@@ -7,7 +7,7 @@ from types import TracebackType
 
 from .lines import Lines
 
-OWN_SENTENCES = ("StepLimit", "LaunchError", "KernelError", "MemoryFault")
+OWN_SENTENCES = ("StepLimit", "LaunchError", "KernelError", "KernelTypeError", "MemoryFault")
 
 
 def is_step_limit(problem: BaseException) -> bool:

@@ -8,42 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from autograder.simulator.gpumath import is_number, to_float32
+from autograder.simulator.values import CONVERT
 
 
 def converter(dtype: np.dtype) -> Callable[[Any], Any]:
-    """How a value is stored into an array of ``dtype``: C's conversions, never an exception for range."""
+    """How a value is stored into an array of ``dtype``: as a GPU converts it, never an exception for its range."""
+    scalar, convert = dtype.type, CONVERT[dtype.name]
     if dtype == np.float32:
-        return to_float32
-    scalar = dtype.type
-    if dtype.kind in "iu":
-        bits, top = dtype.itemsize * 8, 1 << (dtype.itemsize * 8 - 1)
-
-        def to_integer(value: Any) -> Any:
-            if type(value) is scalar:
-                return value
-            if not is_number(value):
-                raise TypeError(f"a {type(value).__name__} cannot be turned into a number")
-            try:
-                whole = int(value)
-            except (ValueError, OverflowError):  # NaN or inf: a GPU gives some integer
-                return scalar(0)
-            whole &= (1 << bits) - 1
-            return scalar(whole - (1 << bits) if dtype.kind == "i" and whole >= top else whole)
-
-        return to_integer
+        return convert
 
     def to_scalar(value: Any) -> Any:
-        if not is_number(value):
-            raise TypeError(f"a {type(value).__name__} cannot be turned into a number")
-        return scalar(value)
+        return value if type(value) is scalar else scalar(convert(value))
 
     return to_scalar
 
 
 def is_narrow(dtype: np.dtype) -> bool:
-    """Integers below 64 bits: numba computes with them in 64, so they leave memory as Python ints."""
-    return dtype.kind in "iu" and dtype.itemsize < 8
+    """Integers of every width leave memory as Python ints, which registers hold."""
+    return dtype.kind in "iu"
 
 
 def poison(dtype: np.dtype) -> Any:

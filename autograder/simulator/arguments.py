@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from autograder.simulator import kinds
+from autograder.simulator.arrays import DeviceArray
 from autograder.simulator.errors import LaunchError
 from autograder.simulator.fresh import mask_of, root_of
+from autograder.simulator.kinds import Kind
 from autograder.simulator.memory import Memory
-
-_INTEGERS = (np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32)  # computed with in 64 bits
+from autograder.simulator.names import in_register
 
 # first and one-past-last byte address, the array, its place among the arguments, and how many bytes into its
 # own 256-byte aligned memory it starts
@@ -37,14 +39,24 @@ def bind_arguments(memory: Memory, function: FunctionType, args: Sequence[Any],
     made: list[Any] = []
     for n, arg in enumerate(args):
         host = _host_array(arg)
-        made.append(None if host is not None else int(arg) if type(arg) in _INTEGERS else arg)
+        made.append(None if host is not None else in_register(arg))
         if host is not None:
             start, end = _extent(host)
             spans.append((start, end, host, n, _lead(arg, start)))
     flat = not {"view", "real", "imag"}.isdisjoint(function.__code__.co_names)
     for group in _overlapping(spans):
-        _bind_group(memory, flat, args, group, made, [names[n] if n < len(names) else f"argument {n}" for n in range(len(args))])
+        called = [names[n] if n < len(names) else f"argument {n}" for n in range(len(args))]
+        _bind_group(memory, flat, args, group, made, called)
     return made
+
+
+def kinds_of(function: FunctionType, args: Sequence[Any], bound: Sequence[Any]) -> list[Kind | None]:
+    """The kind of each parameter of ``function``, from the arguments as given and as bound."""
+    found = [kinds.array(kinds.of_dtype(b.dtype), b.ndim, kinds.ladder(max(b.shape, default=0)))
+             if isinstance(b, DeviceArray) else kinds.of_value(a, coarse=True) for a, b in zip(args, bound)]
+    missing = function.__code__.co_argcount - len(found)
+    left_out = (function.__defaults__ or ())[-missing:] if missing > 0 else ()
+    return found + [kinds.of_value(v, coarse=True) for v in left_out]
 
 
 def _host_array(arg: Any) -> np.ndarray | None:

@@ -343,7 +343,8 @@ def _load_constant(a: np.ndarray, idx: Any) -> Any:
         if not isinstance(part, slice) and not 0 <= part < n:
             raise IndexError(f"index {part} is outside a constant array of shape {a.shape}; a negative index does not "
                              "count from the end inside a kernel")
-    return a[idx]
+    value = a[idx]
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def load_any(a: Any, idx: Any, code: int) -> Any:

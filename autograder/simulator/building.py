@@ -7,8 +7,9 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-from autograder.simulator import arrays
+from autograder.simulator import arrays, names
 from autograder.simulator.errors import KernelError
+from autograder.simulator.intrinsics import KernelName
 from autograder.simulator.sites import ADDRESS_BITS, Site
 
 
@@ -25,6 +26,7 @@ class Builder(ast.NodeTransformer):
         self.arrays: dict[str, int] = {}
         self.cooperates = cooperates
         self.locals = set(function.__code__.co_varnames) | set(function.__code__.co_cellvars)
+        # also the variables of comprehensions and of nested functions, which the rewriter adds
         self.filename = function.__code__.co_filename
         self.sites: list[Site] = []
         self.loops: tuple[int, ...] = ()
@@ -81,6 +83,13 @@ class Builder(ast.NodeTransformer):
     def temporary(self) -> str:
         self.temporaries += 1
         return f"__v{self.temporaries}"
+
+    def resolve(self, node: ast.expr) -> tuple[bool, Any]:
+        """(True, object) for a global name or a chain of attributes of a module; notes what the chain stood for."""
+        known, value = names.resolve(self.function, self.locals, node)
+        if known and isinstance(node, ast.Attribute) and not isinstance(value, KernelName):
+            self.chains[tuple(ast.unparse(node).split("."))] = value
+        return known, value
 
     def refuse(self, node: ast.AST, sentence: str) -> KernelError:
         error = KernelError(f"line {node.lineno}: {sentence}")

@@ -29,3 +29,7 @@ class StepLimit(SimulatorError):
 
 class MemoryFault(SimulatorError, IndexError):
     """An access outside an array, in a launch that stops at the first finding."""
+
+
+class KernelTypeError(KernelError, TypeError):
+    """The kernel asks for an operation or an index that its types do not have on a GPU."""

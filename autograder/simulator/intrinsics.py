@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from autograder.simulator.gpumath import f32, is_number
+from autograder.simulator import kinds, values
+from autograder.simulator.gpumath import fma
+from autograder.simulator.kinds import Kind, number
+from autograder.simulator.signatures import NARROW, PLANNERS, Plan, dynamic_call
 
 
 @dataclass(frozen=True)
@@ -30,57 +33,80 @@ class KernelName:
         return KernelName((*self.path, name))
 
 
-def _bits(value: Any) -> tuple[int, int]:
-    width = value.dtype.itemsize * 8 if isinstance(value, np.integer) else (
-        32 if -(2**31) <= int(value) < 2**32 else 64)
-    width = max(width, 32)
-    return int(value) & ((1 << width) - 1), width
-
-
-def popc(value: Any) -> int:
+def popc(value: int, width: int = 64) -> int:
     """Number of one bits."""
-    return _bits(value)[0].bit_count()
+    return (value & ((1 << width) - 1)).bit_count()
 
 
-def clz(value: Any) -> int:
+def clz(value: int, width: int = 64) -> int:
     """Zero bits above the highest one bit; the width of the type for 0."""
-    bits, width = _bits(value)
-    return width - bits.bit_length()
+    return width - (value & ((1 << width) - 1)).bit_length()
 
 
-def ffs(value: Any) -> int:
+def ffs(value: int, width: int = 64) -> int:
     """Position of the lowest one bit, counted from 1; 0 for 0."""
-    bits, _ = _bits(value)
+    bits = value & ((1 << width) - 1)
     return (bits & -bits).bit_length()
 
 
-def brev(value: Any) -> int:
-    """Bits in reverse order."""
-    bits, width = _bits(value)
-    return int(format(bits, f"0{width}b")[::-1], 2)
-
-
-def fma(a: Any, b: Any, c: Any) -> Any:
-    """a*b + c rounded once. For float32 the product is exact in double, as is its sum to one ulp."""
-    if type(a) is f32 and type(b) is f32 and type(c) is f32:
-        return f32(float(a) * float(b) + float(c))
-    return a * b + c
+def brev(value: int, width: int = 64) -> int:
+    """Bits in reverse order, without a sign."""
+    return int(format(value & ((1 << width) - 1), f"0{width}b")[::-1], 2)
 
 
 def cbrt(a: Any) -> Any:
-    return type(a)(np.cbrt(a)) if isinstance(a, np.floating) else float(np.cbrt(a))
+    return type(a)(np.cbrt(a))
 
 
 def selp(condition: Any, a: Any, b: Any) -> Any:
     return a if condition else b
 
 
-def _half() -> dict[str, Callable[..., Any]]:
-    def h(value: Any) -> np.float16:
-        if not is_number(value):
-            raise TypeError(f"a {type(value).__name__} cannot be turned into a number")
-        return np.float16(value)
+# what the functions above take, by the types of their arguments
 
+def _on_bits(function: Callable[[int, int], int], allowed: Sequence[str],
+             result: str | None) -> Callable[..., Plan | None]:
+    def made(args: Sequence[Kind], given: tuple[str, ...]) -> Plan | None:
+        if len(args) != 1 or given[0] in kinds.COMPLEX:
+            return None
+        name = given[0]
+        if name not in allowed:
+            if function is ffs:
+                return None
+            name = "uint32" if function is brev else "int8"
+        width = kinds.WIDTH[name]
+        return Plan(lambda v: function(v, width), (name,), number(result or name, 64 if function is brev else 7))
+
+    return made
+
+
+def _on_floats(function: Callable[..., Any], count: int) -> Callable[..., Plan | None]:
+    def made(args: Sequence[Kind], given: tuple[str, ...]) -> Plan | None:
+        if len(args) != count or set(given) & set(kinds.COMPLEX):
+            return None
+        name = "float32" if set(given) <= NARROW else "float64"
+        return Plan(function, (name,) * count, number(name))
+
+    return made
+
+
+def _select(args: Sequence[Kind], given: tuple[str, ...]) -> Plan | None:
+    if len(args) != 3 or given[1] != given[2] or given[1] in ("bool", "int8", "uint8", "float16", *kinds.COMPLEX):
+        return None
+    return Plan(selp, ("bool", "", ""), args[1])
+
+
+_WHOLE = tuple(kinds.WIDTH)
+PLANNERS |= {
+    "cuda.popc": _on_bits(popc, _WHOLE, None), "cuda.clz": _on_bits(clz, _WHOLE, None),
+    "cuda.ffs": _on_bits(ffs, ("int32", "uint32", "int64", "uint64"), "uint32"),
+    "cuda.brev": _on_bits(brev, ("uint32", "uint64"), None),
+    "cuda.fma": _on_floats(fma, 3), "cuda.cbrt": _on_floats(cbrt, 1), "cuda.selp": _select,
+}
+
+
+def _half() -> dict[str, Callable[..., Any]]:
+    h = values.CONVERT["float16"]
     unary = {
         "hsin": np.sin, "hcos": np.cos, "hlog": np.log, "hlog2": np.log2, "hlog10": np.log10,
         "hexp": np.exp, "hexp2": np.exp2, "hexp10": lambda x: np.power(np.float32(10), np.float32(x)),
@@ -106,7 +132,7 @@ def _half() -> dict[str, Callable[..., Any]]:
 
 
 CUDA_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "popc": popc, "clz": clz, "ffs": ffs, "brev": brev, "fma": fma, "cbrt": cbrt, "selp": selp, **_half()}
+    **{f.__name__: dynamic_call(f"cuda.{f.__name__}", f) for f in (popc, clz, ffs, brev, fma, cbrt, selp)}, **_half()}
 
 KERNEL_ONLY = (
     "threadIdx", "blockIdx", "blockDim", "gridDim", "laneid", "warpsize", "grid", "gridsize", "shared",

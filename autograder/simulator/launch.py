@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.simulator.arguments import bind_arguments, write_back
+from autograder.simulator.arguments import bind_arguments, kinds_of, write_back
 from autograder.simulator.arrays import DeviceArray
 from autograder.simulator.errors import LaunchError
 from autograder.simulator.events import Batch
@@ -16,6 +16,7 @@ from autograder.simulator.names import python_function
 from autograder.simulator.sanitizer import Sanitizer
 from autograder.simulator.scheduler import run_block, thread_order
 from autograder.simulator.stream import Stream
+from autograder.simulator.template import specialise
 from autograder.simulator.thread import Dim3, Thread
 from autograder.simulator.touching import TouchRecord
 from autograder.simulator.trace import ArrayInfo, Place, Touches, Trace
@@ -68,7 +69,7 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any], *, names: Se
                       stop_at_first=stop_at_first, dynamic_shared=dynamic_shared)
     bound = bind_arguments(machine.memory, function, args, names)
     machine.debug = bool(getattr(kernel, "_debug", False))
-    machine.bind(function)
+    machine.bind(specialise(function, kinds_of(function, args, bound)))
     ledger, sanitizer = Ledger(machine), Sanitizer(machine)
     seen = _run(machine, bound, order, ledger, sanitizer, touches)
     write_back(machine.memory)

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from autograder.simulator import allocation, gpumath, libdevice
+from autograder.simulator import libdevice, signatures, values
 from autograder.simulator.errors import KernelError
+from autograder.simulator.gpumath import f64
 from autograder.simulator.intrinsics import KernelName
 
-BUILTINS = {max: gpumath.maximum, min: gpumath.minimum, int: gpumath.to_int}
+NUMBERS = (bool, int, float, complex, np.generic)
 
 
 def python_function(kernel: Any) -> FunctionType:
@@ -59,17 +60,27 @@ def is_cuda(value: Any) -> bool:
 
 
 def is_cast(value: Any) -> bool:
+    """Whether calling it converts a number: a NumPy scalar type, or a numba type of one."""
     if isinstance(value, type):
-        return issubclass(value, np.number)
-    return type(value).__name__ in ("Float", "Integer", "IntegerLiteral") and hasattr(value, "bitwidth")
+        if not issubclass(value, (np.number, np.bool_)):
+            return False
+    elif type(value).__name__ not in ("Float", "Integer", "IntegerLiteral", "Boolean", "Complex"):
+        return False
+    try:
+        return dtype_name(value) in values.CONVERT
+    except TypeError:
+        return False
 
 
 def dtype_name(value: Any) -> str:
-    return value.__name__ if isinstance(value, type) else str(value)
+    """The name of the dtype that a numpy or numba type, a dtype or a string stands for. Raises TypeError for others."""
+    if isinstance(value, (type, np.dtype, str)):
+        return np.dtype(value).name
+    return np.dtype(str(value)).name
 
 
 def cast(value: Any) -> Callable[[Any], Any]:
-    return allocation.converter(np.dtype(dtype_name(value)))
+    return values.CONVERT[dtype_name(value)]
 
 
 def resolve(function: FunctionType, local: set[str], node: ast.expr) -> tuple[bool, Any]:
@@ -95,20 +106,72 @@ def resolve(function: FunctionType, local: set[str], node: ast.expr) -> tuple[bo
     return False, None
 
 
-def replacement(value: Any) -> tuple[str, Any] | None:
-    """(label, object) for a builtin or a ``math`` function that differs on the GPU, None for the rest.
+def constant(function: FunctionType, local: set[str], node: ast.expr) -> tuple[bool, Any]:
+    """(True, number) for a literal, a name that stands for a number, minus such or a cast of such."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, NUMBERS), in_register(node.value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        known, value = constant(function, local, node.operand)
+        if not known or isinstance(value, bool) or (isinstance(value, int) and abs(value) >= 2**63):
+            return False, None
+        return True, -value
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        known, target = resolve(function, local, node.func)
+        if known and is_cast(target) and dtype_name(target) in ("float16", "float32", "float64"):
+            known, value = constant(function, local, node.args[0])
+            if known and not isinstance(value, (complex, np.complexfloating)):
+                with np.errstate(all="ignore"):
+                    return True, cast(target)(value)
+        return False, None
+    known, value = resolve(function, local, node)
+    return (True, in_register(value)) if known and isinstance(value, NUMBERS) else (False, None)
 
-    Raises KernelError for a ``math`` function that a GPU does not have.
+
+def in_register(value: Any) -> Any:
+    """A number, or a tuple of them, as a simulated register holds it; anything else as it is."""
+    if type(value) is float:
+        return f64(value)
+    if type(value) is complex:
+        return np.complex128(value)
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, np.bool_):
+        return bool(value)
+    return tuple(in_register(v) for v in value) if type(value) is tuple else value
+
+
+def function_name(value: Any) -> str | None:
+    """"max", "math.exp", "libdevice.expf" for a function that ``replacement`` has its own for, None for any other.
+
+    Raises KernelError for a ``math`` or ``libdevice`` function that cannot be used in a kernel.
     """
-    if _hashable(value) and value in BUILTINS:
-        return value.__name__, BUILTINS[value]
+    if _hashable(value) and value in signatures.BUILTINS:
+        return signatures.BUILTINS[value]
     name = getattr(value, "__name__", "")
     if getattr(value, "__module__", "") == "numba.cuda.libdevice":
         if name not in libdevice.FUNCTIONS:
             raise KernelError(f"`libdevice.{name}` is not available in the simulator")
-        return f"libdevice_{name}", libdevice.FUNCTIONS[name]
+        return f"libdevice.{name}"
     if callable(value) and name and getattr(math, name, None) is value:
-        if name not in gpumath.FUNCTIONS:
+        if name not in signatures.DYNAMIC_MATH:
             raise KernelError(f"`math.{name}` is not available inside a GPU kernel")
-        return f"math_{name}", gpumath.FUNCTIONS[name]
+        return f"math.{name}"
     return None
+
+
+def replacement(value: Any, called: bool) -> tuple[str, Any] | None:
+    """(label, object) for a builtin, ``math`` or ``libdevice`` function that differs on the GPU, None for the rest.
+
+    ``called``: whether it stands in a call; a type such as ``int`` that does not may be a dtype, and stays.
+    Raises KernelError for a function that a GPU does not have.
+    """
+    if value is sum:
+        return "sum", signatures.total
+    name = function_name(value)
+    if name is None or (isinstance(value, type) and not called):
+        return None
+    if name.startswith("libdevice."):
+        return name.replace(".", "_"), libdevice.FUNCTIONS[name[10:]]
+    if name.startswith("math."):
+        return name.replace(".", "_"), signatures.DYNAMIC_MATH[name[5:]]
+    return name, signatures.DYNAMIC[value]

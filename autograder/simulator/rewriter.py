@@ -3,21 +3,27 @@
 The rewritten function takes the thread's context first (``__t``), and a device function then the
 number of its first site (``__b``: every call path has its own sites, as if inlined). Barriers and warp
 operations become ``yield``, so a function that has any, directly or through what it calls, is a
-generator. Array accesses become calls that log, loops log their start and each iteration, ``max``,
-``math`` and ``/`` follow the GPU. Line numbers stay those of the source, so tracebacks are right.
+generator. Array accesses become calls that log, loops log their start and each iteration; arithmetic
+(``arithmetic``) follows the GPU by the types that ``inference`` finds. Line numbers stay those of the source, so
+tracebacks are right.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
-from autograder.simulator import arrays, effects, gpumath, names, reuse
-from autograder.simulator.building import Builder
+from autograder.simulator import arrays, effects, names, reuse
+from autograder.simulator.arithmetic import kind_of
 from autograder.simulator.errors import KernelError
+from autograder.simulator.expressions import Ask
+from autograder.simulator.inference import Inference
 from autograder.simulator.intrinsics import CUDA_FUNCTIONS, KernelName
+from autograder.simulator.kinds import Kind
+from autograder.simulator.nested import Nested
 from autograder.simulator.operations import (
     ATOMICS,
     BLOCK_OPERATIONS,
@@ -39,22 +45,24 @@ from autograder.simulator.sites import (
     STORE,
     WARP,
 )
+from autograder.simulator.statements import Statements
 
-_ROUNDS = 64  # `while` loops report their rounds to the step count this many at a time
 
-
-class Rewriter(Builder):
+class Rewriter(Statements):
     """Rewrites one function; ``run`` gives the tree's code and leaves the rest in the attributes."""
 
-    def run(self, node: ast.FunctionDef) -> CodeType:
-        """Compiled code of the rewritten ``node``, which is the function's own definition."""
+    def run(self, node: ast.FunctionDef, parameters: Sequence[Kind | None], ask: Ask) -> CodeType:
+        """Compiled code of the rewritten ``node``, which is the function's own definition; its parameters are of
+        these kinds, and ``ask`` tells the specialised form of a device function and the kind of its result."""
         name = node.name
+        self.locals |= _inner_names(node)
+        given = [a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+        inference = Inference(self.function, dict(zip(given, parameters)), self.locals, ask)
+        inference.run(node)
+        self.returns = inference.returns
         self._find_fixed_names(node)
         self.reuse = reuse.find(node, self.is_kernel, lambda call: effects.of_call(call, self.resolve), self.temporary)
-        body = []
-        for statement in node.body:
-            made = self.visit(statement)
-            body += made if isinstance(made, list) else [made]
+        body = self.statements(node.body)
         prologue = ast.parse("__log = __t.log").body
         if any(isinstance(part, ast.While) for part in ast.walk(node)):
             prologue += ast.parse("__rounds = 0").body  # of all its `while` loops together: short ones count, too
@@ -72,21 +80,19 @@ class Rewriter(Builder):
         return next(c for c in outer.co_consts if isinstance(c, CodeType) and c.co_name == name)
 
     # what names mean
-    def resolve(self, node: ast.expr) -> tuple[bool, Any]:
-        known, value = names.resolve(self.function, self.locals, node)
-        if known and isinstance(node, ast.Attribute) and not isinstance(value, KernelName):
-            self.chains[tuple(ast.unparse(node).split("."))] = value
-        return known, value
-
-    def kernel_value(self, node: ast.expr) -> ast.expr | None:
+    def kernel_value(self, node: ast.expr, called: bool = False) -> ast.expr | None:
         """The replacement of a name or an attribute that means something else on the GPU."""
         known, value = self.resolve(node)
         if not known:
             return None
         if isinstance(value, KernelName):
             return self.cuda_value(node, value)
+        if isinstance(value, names.NUMBERS):
+            return self.number(names.in_register(value), node)
+        if type(value) is tuple:
+            return self.place(self.bind(f"tuple_{len(self.bound)}", names.in_register(value)), node)
         try:
-            other = names.replacement(value)
+            other = names.replacement(value, called)
         except KernelError as error:
             raise self.refuse(node, str(error)) from None
         return None if other is None else self.place(self.bind(*other), node)
@@ -129,14 +135,6 @@ class Rewriter(Builder):
                 return node
         return self.generic_visit(node)
 
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        self.generic_visit(node)
-        for kind, name, function in ((ast.Div, "divide", gpumath.divide), (ast.Pow, "power", gpumath.power)):
-            if isinstance(node.op, kind):
-                self.bound[f"__{name}"] = function
-                return self.call(f"__{name}", [node.left, node.right], node)
-        return node
-
     def _comprehension(self, node: ast.expr) -> ast.expr:
         self.inner += 1
         outer = self.loops
@@ -156,10 +154,11 @@ class Rewriter(Builder):
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        return node  # a nested function runs as it is; DeviceArray's own indexing records its accesses
+        """A nested function: it computes as a GPU does, and DeviceArray's own indexing records its accesses."""
+        return Nested(self).visit_nested(node)
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        return node
+        return Nested(self).visit_nested(node)
 
     def index(self, node: ast.expr) -> list[ast.expr] | ast.expr:
         """The visited index: a list of plain parts, or one expression when a slice is among them."""
@@ -237,20 +236,6 @@ class Rewriter(Builder):
             made = ast.IfExp(first, made, ast.Name(name, ast.Load()))
         return self.place(made, at)
 
-    def kept_value(self, target: ast.Subscript, value: ast.expr, at: ast.AST) -> ast.expr:
-        """A value on its way into an array; where it is wanted again, as what the array makes of it."""
-        kept = self.reuse.kept.get(id(target))
-        if kept is None or not isinstance(target.value, ast.Name):
-            return value
-        self.bound["__stored"] = arrays.stored
-        made = self.call("__stored", [ast.Name(target.value.id, ast.Load()), value], at)
-        return self.place(ast.NamedExpr(ast.Name(kept, ast.Store()), made), at)
-
-    def cleared(self, loop: ast.stmt) -> list[ast.stmt]:
-        """Before a loop: the temporaries of its invariant loads hold nothing."""
-        return [self.place(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)), loop)
-                for name in self.reuse.before.get(id(loop), ())]
-
     def visit_Call(self, node: ast.Call) -> ast.expr:
         known, target = self.resolve(node.func)
         if known and isinstance(target, KernelName):
@@ -258,12 +243,32 @@ class Rewriter(Builder):
             if made is not None:
                 return made
         if known and names.is_device_function(target):
-            return self.device_call(node, target.fn)
+            return self.device_call(node, getattr(node, "target", target.fn))
         if known and names.is_cast(target):
-            self.generic_visit(node)
-            node.func = self.place(self.bind(f"cast_{names.dtype_name(target)}", names.cast(target)), node)
-            return node
-        return (None if known else self.group_sync(node)) or self.generic_visit(node)
+            return self.cast(node, target)
+        if getattr(node, "plan", None) is not None:
+            return self.planned(node)
+        if known:
+            made = self.kernel_value(node.func, called=True)
+            arguments, keywords = self.arguments(node)
+            return self.call(made if made is not None else node.func, arguments, node, keywords)
+        return self.group_sync(node) or self.method(node)
+
+    def cast(self, node: ast.Call, target: Any) -> ast.expr:
+        """``np.float32(x)`` and the like."""
+        known, value = self.constant_of(node)
+        if known:
+            return self.number(value, node)
+        if len(node.args) != 1 or node.keywords:
+            raise self.refuse(node, f"`{ast.unparse(node)}` must have one argument")
+        return self.converted(self.side(node.args[0]), names.dtype_name(target), node)
+
+    def method(self, node: ast.Call) -> ast.expr:
+        """A call of something that is no global name: a nested function, a method of an array."""
+        kind = kind_of(node)
+        made = self.generic_visit(node)
+        typed = isinstance(node.func, ast.Attribute) and node.func.attr == "type" and kind is not None and kind.scalar
+        return self.as_type(made, kind.name, node) if typed else made
 
     def group_sync(self, node: ast.Call) -> ast.expr | None:
         """``group.sync()`` on what ``cuda.cg.this_grid()`` gave; None for any other call."""
@@ -337,117 +342,15 @@ class Rewriter(Builder):
         self.cooperative = True
         return self.place(ast.YieldFrom(made), node)
 
-    # statements
-    def store(self, target: ast.Subscript, value: ast.expr, at: ast.AST) -> ast.stmt:
-        text = ast.unparse(target.value)
-        base, index = self.visit(target.value), self.index(target.slice)
-        kept = self.kept_value(target, value, at)
-        made = self.access("store", base, index, [kept], self.site(STORE, target, text), at)
-        return self.place(ast.Expr(made), at)
 
-    def assign(self, target: ast.expr, value: ast.expr, at: ast.AST) -> list[ast.stmt]:
-        if isinstance(target, ast.Subscript):
-            return [self.store(target, value, at)]
-        if isinstance(target, (ast.Tuple, ast.List)) and any(
-                isinstance(n, ast.Subscript) for n in ast.walk(target)):
-            later, parts = [], []
-            for part in target.elts:
-                name = self.temporary()
-                parts.append(ast.Name(name, ast.Store()))
-                later += self.assign(part, ast.Name(name, ast.Load()), at)
-            return [self.place(ast.Assign([ast.Tuple(parts, ast.Store())], value), at),
-                    *[self.place(s, at) for s in later]]
-        return [self.place(ast.Assign([self.visit(target)], value), at)]
-
-    def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
-        value = self.visit(node.value)
-        if len(node.targets) == 1:
-            target = node.targets[0]
-            after = []
-            if isinstance(target, ast.Name) and target.id in self.arrays:
-                after = [self.place_all(s, node) for s in self.look_up(target.id, self.arrays[target.id])]
-            return [*self.assign(target, value, node), *after]
-        name = self.temporary()
-        made = [self.place(ast.Assign([ast.Name(name, ast.Store())], value), node)]
-        for target in node.targets:
-            made += self.assign(target, ast.Name(name, ast.Load()), node)
-        return made
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt] | ast.stmt:
-        if node.value is None:
-            return self.place(ast.Pass(), node)
-        return self.assign(node.target, self.visit(node.value), node)
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt] | ast.stmt:
-        target = node.target
-        if not isinstance(target, ast.Subscript):
-            if isinstance(node.op, (ast.Div, ast.Pow)) and isinstance(target, ast.Name):
-                load = self.place(ast.Name(target.id, ast.Load()), target)
-                both = self.visit_BinOp(self.place(ast.BinOp(load, node.op, node.value), node))
-                return self.place(ast.Assign([target], both), node)
-            return self.generic_visit(node)
-        text = ast.unparse(target.value)
-        base, index = self.visit(target.value), self.index(target.slice)
-        parts = index if isinstance(index, list) else [index]
-        names = [self.temporary() for _ in range(1 + len(parts))]
-        before = [self.place(ast.Assign([ast.Name(n, ast.Store())], e), node)
-                  for n, e in zip(names, [base, *parts])]
-        loads = [ast.Name(n, ast.Load()) for n in names]
-        again: Any = loads[1:] if isinstance(index, list) else loads[1]
-        known = self.reuse.again.get(id(target))
-        if known is not None:
-            old = self.place(ast.Name(known, ast.Load()), node)
-        else:
-            old = self.access("load", loads[0], again, [], self.site(LOAD, target, text), node)
-            old = self.held(old, self.reuse.kept.get(id(target)), self.reuse.once.get(id(target)), node)
-        # the right side is visited after the load's site exists, so sites keep program order
-        new = self.place(ast.BinOp(old, node.op, self.visit(node.value)), node)
-        for kind, name, function in ((ast.Div, "divide", gpumath.divide), (ast.Pow, "power", gpumath.power)):
-            if isinstance(node.op, kind):
-                self.bound[f"__{name}"] = function
-                new = self.call(f"__{name}", [new.left, new.right], node)
-        loads = [ast.Name(n, ast.Load()) for n in names]
-        again = loads[1:] if isinstance(index, list) else loads[1]
-        new = self.kept_value(target, new, node)
-        made = self.access("store", loads[0], again, [new], self.site(STORE, target, text), node)
-        return [*before, self.place(ast.Expr(made), node)]
-
-    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
-        self.generic_visit(node)
-        if not self.is_kernel:
-            return [node]
-        return [self.place_all(ast.parse("__t.left = True").body[0], node), node]
-
-    def visit_For(self, node: ast.For) -> list[ast.stmt]:
-        if any(isinstance(n, ast.Subscript) for n in ast.walk(node.target)):
-            raise self.refuse(node, "a loop cannot count in an array element; use a plain variable")
-        iterable = self.visit(node.iter)
-        enter, step = self.site(LOOP_ENTER, node, "for"), self.site(LOOP_STEP, node, "for")
-        watched = self.call(self.thread("loop"), [iterable, self.code(step)], node)
-        body = self.inside(step, node.body)
-        loop = ast.For(node.target, watched, [self.log(step, node), *body],
-                       [s for part in node.orelse for s in _many(self.visit(part))])
-        return [*self.cleared(node), self.log(enter, node), self.place(loop, node)]
-
-    def visit_While(self, node: ast.While) -> list[ast.stmt]:
-        enter, step = self.site(LOOP_ENTER, node, "while"), self.site(LOOP_STEP, node, "while")
-        outer, self.loops = self.loops, (*self.loops, step)
-        test = self.visit(node.test)
-        self.loops = outer
-        count = ast.parse(f"__rounds += 1\nif __rounds == {_ROUNDS}:\n    __rounds = 0").body
-        spend = ast.Expr(self.call(self.thread("spend"), [ast.Constant(_ROUNDS), self.code(step)], node))
-        count[1].body.append(spend)
-        count = [self.place_all(part, node) for part in count]
-        loop = ast.While(test, [self.log(step, node), *count, *self.inside(step, node.body)],
-                         [s for part in node.orelse for s in _many(self.visit(part))])
-        return [*self.cleared(node), self.log(enter, node), self.place(loop, node)]
-
-    def inside(self, step: int, body: list[ast.stmt]) -> list[ast.stmt]:
-        outer, self.loops = self.loops, (*self.loops, step)
-        made = [s for part in body for s in _many(self.visit(part))]
-        self.loops = outer
-        return made
-
-
-def _many(made: Any) -> list[ast.stmt]:
-    return made if isinstance(made, list) else [made]
+def _inner_names(node: ast.FunctionDef) -> set[str]:
+    """Variables of comprehensions, nested functions and lambdas in ``node``."""
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            found.add(part.id)
+        elif isinstance(part, ast.arg):
+            found.add(part.arg)
+        elif isinstance(part, ast.FunctionDef) and part is not node:
+            found.add(part.name)
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -230,58 +231,61 @@ class Thread:
         """An atomic that is passed on as a value."""
         return partial(getattr(self, f"atomic_{name}"), code)
 
-    def _atomic(self, code: int, a: DeviceArray, idx: Any, change: Callable[[Any], Any]) -> Any:
+    def _atomic(self, code: int, a: DeviceArray, idx: Any, change: Callable[..., Any], *given: Any) -> Any:
+        """``change(old, *given)`` with the values of the array's own type, as the instruction takes them."""
         if not isinstance(a, DeviceArray):
             raise TypeError(f"an atomic needs an array in global or shared memory, not {type(a).__name__}")
+        if isinstance(idx, (float, np.floating)):
+            idx = int(idx) if idx == idx and abs(idx) < 2**62 else -1  # numba casts the index of an atomic
         position, part = locate(a, idx, code, True)
         if part is not None:
             raise TypeError(f"an atomic on {a.allocation.name} needs one index per dimension")
         if position is None:
-            return poison(a.allocation.dtype)
+            return whole(a, poison(a.allocation.dtype))
         self.log(code + a.address + position * a.itemsize)
         old = whole(a, a.data[position])
-        a.data[position] = a.convert(change(old))
+        a.data[position] = a.convert(change(old, *(whole(a, a.convert(v)) for v in given)))
         return old
 
     def atomic_add(self, code: int, a: Any, idx: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda old: old + value)
+        return self._atomic(code, a, idx, operator.add, value)
 
     def atomic_sub(self, code: int, a: Any, idx: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda old: old - value)
+        return self._atomic(code, a, idx, operator.sub, value)
 
     def atomic_and_(self, code: int, a: Any, idx: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda old: int(old) & int(value))
+        return self._atomic(code, a, idx, operator.and_, value)
 
     def atomic_or_(self, code: int, a: Any, idx: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda old: int(old) | int(value))
+        return self._atomic(code, a, idx, operator.or_, value)
 
     def atomic_xor(self, code: int, a: Any, idx: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda old: int(old) ^ int(value))
+        return self._atomic(code, a, idx, operator.xor, value)
 
     def atomic_inc(self, code: int, a: Any, idx: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda old: 0 if old >= value else int(old) + 1)
+        return self._atomic(code, a, idx, lambda old, limit: 0 if old >= limit else old + 1, value)
 
     def atomic_dec(self, code: int, a: Any, idx: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda old: value if old == 0 or old > value else int(old) - 1)
+        return self._atomic(code, a, idx, lambda old, limit: limit if old == 0 or old > limit else old - 1, value)
 
     def atomic_exch(self, code: int, a: Any, idx: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda old: value)
+        return self._atomic(code, a, idx, lambda old, new: new, value)
 
     def atomic_max(self, code: int, a: Any, idx: Any, value: Any) -> Any:
         # numba's atomic max and min keep the old value when either is NaN
-        return self._atomic(code, a, idx, lambda old: value if value > old else old)
+        return self._atomic(code, a, idx, lambda old, new: new if new > old else old, value)
 
     def atomic_min(self, code: int, a: Any, idx: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda old: value if value < old else old)
+        return self._atomic(code, a, idx, lambda old, new: new if new < old else old, value)
 
     def atomic_nanmax(self, code: int, a: Any, idx: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda old: maximum(old, value))
+        return self._atomic(code, a, idx, maximum, value)
 
     def atomic_nanmin(self, code: int, a: Any, idx: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda old: minimum(old, value))
+        return self._atomic(code, a, idx, minimum, value)
 
     def atomic_cas(self, code: int, a: Any, idx: Any, old: Any, value: Any) -> Any:
-        return self._atomic(code, a, idx, lambda found: value if found == old else found)
+        return self._atomic(code, a, idx, lambda found, wanted, new: new if found == wanted else found, old, value)
 
     def atomic_compare_and_swap(self, code: int, a: Any, old: Any, value: Any) -> Any:
         first = 0 if a.ndim == 1 else (0,) * a.ndim

@@ -128,10 +128,15 @@ def _votes(thread: Thread, present: dict[int, Thread]) -> list[tuple[int, Any]]:
     return [(n, t.waits[1][2]) for n, t in sorted(present.items()) if mask >> n & 1]
 
 
+def _signed(mask: int) -> int:
+    """A mask of lanes as numba gives it, an int32: negative when lane 31 is in it."""
+    return mask - (1 << 32) if mask >> 31 else mask
+
+
 def _match_all(thread: Thread, present: dict[int, Thread]) -> tuple[int, bool]:
     values = _votes(thread, present)
     same = all(v == values[0][1] for _, v in values)
-    return (sum(1 << n for n, _ in values) if same else 0), same
+    return (_signed(sum(1 << n for n, _ in values)) if same else 0), same
 
 
 _OPERATIONS: dict[str, Callable[[Thread, dict[int, Thread]], Any]] = {
@@ -143,7 +148,7 @@ _OPERATIONS: dict[str, Callable[[Thread, dict[int, Thread]], Any]] = {
     "all": lambda t, p: all(bool(v) for _, v in _votes(t, p)),
     "any": lambda t, p: any(bool(v) for _, v in _votes(t, p)),
     "eq": lambda t, p: len({bool(v) for _, v in _votes(t, p)}) == 1,
-    "ballot": lambda t, p: sum(1 << n for n, v in _votes(t, p) if v),
-    "match_any": lambda t, p: sum(1 << n for n, v in _votes(t, p) if v == t.waits[1][2]),
+    "ballot": lambda t, p: _signed(sum(1 << n for n, v in _votes(t, p) if v)),
+    "match_any": lambda t, p: _signed(sum(1 << n for n, v in _votes(t, p) if v == t.waits[1][2])),
     "match_all": _match_all,
 }

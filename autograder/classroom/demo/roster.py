@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from autograder.exercises import all_exercises, get
 
 ALL = "every check"  # of Answer.lost: all checks of the exercise
+FIRST_LABS = ("lab1_three_pass", "lab2_online_softmax")
+ALL_LABS = (*FIRST_LABS, "lab3_merge_reduce", "lab4_one_pass", "lab5_online_attention")
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Answer:
 class Student:
     """One member of the class. ``answers`` by exercise id; an exercise that is not named gets a right
     answer. ``written`` is the answer to the written question, None leaves it empty. ``damage`` says
-    how the file is spoilt (see :mod:`.files`), per lab; ``labs`` limits what was handed in, None: all."""
+    how the file is spoilt (see :mod:`.files`), per lab; ``labs`` are those that were handed in: most of the
+    class has come as far as the second."""
 
     id: str
     about: str
@@ -35,7 +38,7 @@ class Student:
     written: str | None = "The maximum has to be known before the first exponential is summed."
     damage: dict[str, str] = field(default_factory=dict)
     style: int = 0
-    labs: tuple[str, ...] | None = None
+    labs: tuple[str, ...] = FIRST_LABS
     untouched: bool = False
 
     def answer(self, exercise_id: str) -> Answer:
@@ -46,7 +49,7 @@ class Student:
 
     def hands_in(self, lab: str) -> bool:
         """Whether this student has a folder for the lab."""
-        return self.labs is None or lab in self.labs
+        return lab in self.labs
 
 
 def right(exercise_id: str, style: int = 0) -> Answer:
@@ -64,10 +67,18 @@ def wrong(exercise_id: str, bug_id: str) -> Answer:
 
 
 def _wrong(**bugs: str) -> dict[str, Answer]:
-    """``row_max="zero_padding"`` and so on, as answers by exercise id."""
-    ids = {exercise.name: exercise.id for exercise in all_exercises()}
-    by_question = {exercise.id.split(".")[1]: exercise.id for exercise in all_exercises()}
-    return {(by_question | ids)[name]: wrong((by_question | ids)[name], bug) for name, bug in bugs.items()}
+    """``lab1_row_max="zero_padding"`` and so on, as answers by exercise id; without the lab where one name is
+    one exercise only. Raises KeyError for a name that no exercise has, or several have."""
+    ids: dict[str, list[str]] = {}
+    for exercise in all_exercises():
+        for name in {exercise.id.replace(".", "_"), exercise.id.split(".")[1], exercise.name}:
+            ids.setdefault(name, []).append(exercise.id)
+    found = {}
+    for name, bug in bugs.items():
+        if len(ids.get(name, [])) != 1:
+            raise KeyError(f"{name} names {len(ids.get(name, []))} exercises, not one")
+        found[ids[name][0]] = wrong(ids[name][0], bug)
+    return found
 
 
 ENDLESS = """import numba
@@ -122,14 +133,14 @@ def roster() -> tuple[Student, ...]:
 
 def _right() -> tuple[Student, ...]:
     return (
-        Student("ada", "right, in the first style", style=0),
+        Student("ada", "right, in the first style", style=0, labs=ALL_LABS),
         Student(
             "bruno",
             "right, in another style, helpers in a cell of their own",
             style=1,
             damage={"lab1_three_pass": "own_cell", "lab2_online_softmax": "own_cell"},
         ),
-        Student("chloe", "right, in a third style", style=2),
+        Student("chloe", "right, in a third style", style=2, labs=ALL_LABS),
         Student(
             "dmitri",
             "right; the file has a byte order mark, or another name",
@@ -159,7 +170,14 @@ def _common() -> tuple[Student, ...]:
                 predict_bytes="one_transfer_missing",
                 online_softmax_rows="d_not_rescaled",
                 online_softmax_tiled="d_not_rescaled",
+                lab2_breaking_value="maximum_in_first_tile",
+                forgiving_value="late_maximum",
+                online_softmax_tree="d_not_rescaled",
+                lab4_softmax_row_cache="d_not_rescaled",
+                online_attention="o_not_rescaled",
+                lab5_breaking_value="loud_first",
             ),
+            labs=ALL_LABS,
         ),
         Student(
             "hans",
@@ -168,7 +186,12 @@ def _common() -> tuple[Student, ...]:
                 row_sum="tail_dropped",
                 online_softmax_rows="rescaled_after_adding",
                 online_softmax_tiled="rescaled_after_adding",
+                merge="one_factor_for_both",
+                choose_softmax="boundary_excluded",
+                naive_bytes="matrix_once",
+                online_bytes="keys_once",
             ),
+            labs=ALL_LABS,
         ),
         Student(
             "ines",
@@ -192,13 +215,25 @@ def _common() -> tuple[Student, ...]:
                 safe_softmax="finite_stand_in",
                 online_softmax_rows="inf_minus_inf",
                 online_softmax_tiled="inf_minus_inf",
+                merge="finite_stand_in",
+                softmax_register_cache="finite_stand_in",
+                online_attention="finite_stand_in",
             ),
+            labs=ALL_LABS,
         ),
         Student(
             "lea",
             "adds the lanes' d although each lane has its own m",
-            _wrong(safe_softmax="own_maximum", online_softmax_tiled="lanes_d_added"),
+            _wrong(
+                safe_softmax="own_maximum",
+                online_softmax_tiled="lanes_d_added",
+                merge="d_added",
+                online_softmax_warp="lanes_d_added",
+                lab3_breaking_value="same_maximum_in_every_thread",
+                softmax_row_cache="lanes_d_added",
+            ),
             style=1,
+            labs=ALL_LABS,
         ),
     )
 
@@ -219,7 +254,11 @@ def _traffic_and_safety() -> tuple[Student, ...]:
                 row_max="no_barrier_in_tree",
                 safe_softmax="no_barrier_before_reuse",
                 online_softmax_tiled="no_barrier_after_tile",
+                online_softmax_vec4="misaligned_row",
+                online_softmax_grid_stride="row_not_guarded",
+                online_attention="writes_past_the_last_query",
             ),
+            labs=ALL_LABS,
         ),
         Student(
             "olu",
@@ -229,9 +268,15 @@ def _traffic_and_safety() -> tuple[Student, ...]:
                 safe_softmax="fourth_read",
                 online_softmax_rows="three_passes",
                 online_softmax_tiled="own_chunk",
-                predict_sectors="as_if_coalesced",
+                lab2_predict_sectors="as_if_coalesced",
+                online_softmax_vec4="scalar_loads",
+                lab3_predict_requests="per_lane",
+                lab4_softmax_row_cache="reads_x_again",
+                lab4_predict_sectors="two_passes",
+                online_attention="keys_from_global",
             ),
             style=1,
+            labs=ALL_LABS,
         ),
         Student(
             "petra",
@@ -270,5 +315,5 @@ def _odd() -> tuple[Student, ...]:
             labs=("lab1_three_pass",),
             damage={"lab1_three_pass": "stripped"},
         ),
-        Student("ulla", "opened it and handed it in as it was", written=None, untouched=True),
+        Student("ulla", "opened it and handed it in as it was", written=None, untouched=True, labs=ALL_LABS),
     )
