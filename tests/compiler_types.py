@@ -68,11 +68,11 @@ def cases() -> list[tuple[str, tuple[str, ...]]]:
     return [c for n, c in enumerate(made) if n % 3 == 0 or c[1] == _PAIRS[1]]
 
 
-def function(body: str, types: tuple[str, ...], **names: object):
+def function(body: str, types: tuple[str, ...], parameters: tuple[str, ...] = (), **names: object):
     """A function made of a case; its source text can be found as ``inspect`` looks for it."""
     import linecache
 
-    parameters = ("x", "y", "i") if types[0].startswith("@") else ("a", "b")[: len(types)]
+    parameters = parameters or (("x", "y", "i") if types[0].startswith("@") else ("a", "b")[: len(types)])
     body = body if "\n" in body else f"return {body}"
     text = f"def made({', '.join(parameters)}):\n    " + body.replace("\n", "\n    ") + "\n"
     filename = f"<case {body!r} {types}>"

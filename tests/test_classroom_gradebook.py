@@ -127,7 +127,7 @@ def test_folders_are_nbgraders(graded):
         assert found == {"ann [x] +1", "=bob", "cem", "dora", "eli", "fay", "gus"}, step
     found = sorted(os.listdir(root / "out"))
     folders, files = ["autograded", "feedback", "source", "submitted"], ["gradebook.db", "grades.csv", "verdicts.db"]
-    assert found == sorted([*folders, *files, "class_report.html", "judging_times.json"])
+    assert found == sorted([*folders, *files, "class_report.html", "judging_times.json", ".lock"])
     assert not list((root / "out" / "feedback").glob("*/*/*.ipynb"))
 
 

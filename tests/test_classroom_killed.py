@@ -217,7 +217,7 @@ def test_a_gradebook_held_for_long_is_one_sentence_and_nothing_is_half_written(o
     monkeypatch.setattr(store, "LOCK_WAIT", 0.5)
     started = time.monotonic()
     with held(one / "out" / "gradebook.db", 600):
-        with pytest.raises(GradebookError, match=r"could not be written .*locked.*as it was.*run the same command again"):
+        with pytest.raises(GradebookError, match=r"could not be written .*locked.*as it was.*run the same command"):
             run(one)
         assert time.monotonic() - started < 60
     assert of(one) == before and not list((one / "out").glob(".grading-*"))
@@ -288,7 +288,8 @@ def tiny_disk(tmp_path):
     place.mkdir()
     if not hasattr(os, "getuid") or os.getuid() != 0:
         pytest.skip("only root can mount a small file system")
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "none", str(place)], capture_output=True, text=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=600k", "none", str(place)]
+    done = subprocess.run(mount, capture_output=True, text=True)
     if done.returncode:
         pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
     yield place
@@ -356,7 +357,8 @@ def postgres(tmp_path):
 
     try:
         call("initdb", "-A", "trust", "-N", "-U", "course")
-        call("pg_ctl", "-w", "-l", str(folder / "log"), "-o", f"-k {folder} -c listen_addresses='' -c fsync=off", "start")
+        options = f"-k {folder} -c listen_addresses='' -c fsync=off"
+        call("pg_ctl", "-w", "-l", str(folder / "log"), "-o", options, "start")
         yield f"postgresql://course@/postgres?host={folder}", lambda: call("pg_ctl", "-m", "immediate", "-w", "stop")
     finally:
         with contextlib.suppress(subprocess.CalledProcessError):

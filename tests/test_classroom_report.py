@@ -109,7 +109,8 @@ def test_what_a_kernel_does_is_not_hidden():
         assert old in RIGHT and shaped(RIGHT.replace(old, new)).digest != shaped(RIGHT).digest
     constant = "START = {}\n@cuda.jit\ndef row_sum(X, out):\n    out[0] = START"
     assert shaped(constant.format(0)).digest != shaped(constant.format(1)).digest
-    helper = "@cuda.jit(device=True)\ndef help(x):\n    return x{}\n@cuda.jit\ndef row_sum(X, out):\n    out[0] = help(1)"
+    helper = "@cuda.jit(device=True)\ndef help(x):\n    return x{}\n"
+    helper += "@cuda.jit\ndef row_sum(X, out):\n    out[0] = help(1)"
     assert shaped(helper.format("+1")).digest != shaped(helper.format("+2")).digest
 
 

@@ -158,9 +158,11 @@ def test_a_child_that_tries_reaches_nothing(pretend, tmp_path, monkeypatch):
     """)
     import socket
 
-    writes = ["/x", "/tmp/x", "/home/x", "/dev/shm/x", "/usr/x", "/proc/sys/kernel/core_pattern", "/proc/self/oom_score_adj"]
+    writes = ["/x", "/tmp/x", "/home/x", "/dev/shm/x", "/usr/x"]
+    writes += ["/proc/sys/kernel/core_pattern", "/proc/self/oom_score_adj"]
     writes += [str(tmp_path / "x"), str(environment.PACKAGE_ROOT / "autograder" / "x.py"), str(Path(sys.prefix) / "x")]
-    reads = [str(secret), str(secret.parent), str(environment.PACKAGE_ROOT / "solutions"), "/var", "/etc/passwd", "/sys"]
+    reads = [str(secret), str(secret.parent), str(environment.PACKAGE_ROOT / "solutions")]
+    reads += ["/var", "/etc/passwd", "/sys"]
     with socket.create_server(("127.0.0.1", 0)) as server:
         job = {"host": "127.0.0.1", "port": server.getsockname()[1], "pid": os.getpid(), "read": reads, "write": writes}
         found = worker.run(job, 60)
@@ -224,7 +226,8 @@ import sys, time, threading
 from autograder.child import environment, sandbox
 from autograder.child.worker import Worker
 assert sandbox.fenced()[0]
-environment.command = lambda: [sys.executable, "-c", "print('{{\\"ready\\":true}}', flush=True)\\nimport time\\ntime.sleep(300)  # {mark}"]
+code = "print('{{\\"ready\\":true}}', flush=True)\\nimport time\\ntime.sleep(300)  # {mark}"
+environment.command = lambda: [sys.executable, "-c", code]
 workers = []
 def start():
     workers.append(Worker(sandboxed=True))
@@ -237,7 +240,8 @@ print("alive" if workers[0].alive else "dead", flush=True)
 time.sleep(300)
 """
     path = os.pathsep.join(filter(None, [str(environment.PACKAGE_ROOT), os.environ.get("PYTHONPATH", "")]))
-    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": path})
+    variables = {**os.environ, "PYTHONPATH": path}
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=variables)
     try:
         assert parent.stdout.readline() == b"alive\n"  # though the thread that asked for it has ended
     finally:

@@ -21,7 +21,10 @@ from . import environment
 PROBE_S = 30.0  # seconds that the trial may take on a busy machine
 HOME = "/home"
 # The variables of the child that mean something inside: the rest names folders that are not there.
-_KEPT = ("LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHASHSEED", "PYTHONUTF8", "PYTHONWARNINGS")
+_KEPT = (
+    "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "PYTHONPATH", "PYTHONHASHSEED", "PYTHONUTF8", "PYTHONWARNINGS",
+    "NUMBA_ENABLE_CUDASIM",
+)  # fmt: skip
 _SYSTEM = ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/nix/store")
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime")
 _FENCES = (
@@ -44,7 +47,6 @@ def command(
     that an older bubblewrap does not have. To be started with an empty environment, because the first
     process in the sandbox keeps the one it was started with, for all to read in /proc."""
     known = {name: variables[name] for name in variables if name in _KEPT or name.endswith("_NUM_THREADS")}
-    known |= {name: variables[name] for name in ("NUMBA_ENABLE_CUDASIM",) if name in variables}
     known |= {"HOME": HOME, "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     line = [program, *_FENCES, *(() if nesting else _NO_NESTING), "--clearenv"]
     for name, value in sorted(known.items()):
@@ -90,7 +92,9 @@ def fenced() -> tuple[tuple[str, ...], str]:
     for nesting in (False, True):
         line = command([sys.executable, "-I", "-S", "-c", "pass"], {}, program=program, nesting=nesting)
         try:
-            trial = subprocess.run(line, env={}, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_S)
+            trial = subprocess.run(
+                line, env={}, cwd="/", stdin=subprocess.DEVNULL, capture_output=True, timeout=PROBE_S, check=False
+            )
         except (OSError, subprocess.TimeoutExpired) as problem:
             reason = str(problem)
             continue

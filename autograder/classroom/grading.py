@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.classroom import grades, verdicts, writing
+from autograder.classroom.claimed import claimed_folder
 from autograder.classroom.class_report import report_or_reason
 from autograder.classroom.class_report.times import Stopwatch
-from autograder.classroom.claimed import claimed_folder
 from autograder.classroom.collect import collect
 from autograder.classroom.errors import NothingToGrade
 from autograder.classroom.grades import Row

@@ -224,8 +224,14 @@ def _moves_the_same(program: Program, bug: NamedBug, run: Launched) -> bool:
     return theirs.trace is not None and _moved(other, theirs) == _moved(program, run)
 
 
-def _moved(program: Program, run: Launched) -> list[tuple[str, bool, int, int]]:
-    return [(use.array, use.stores, use.bytes, use.sectors) for use in traffic.account(program, run)]
+def _moved(program: Program, run: Launched) -> list[tuple[str, bool, int, int, int]]:
+    """Bytes and sectors of every array and direction, and requests where the budget speaks of them."""
+    budget = program.exercise.allowed(run.inputs)
+    wide = budget is not None and budget.vector > 1
+    return [
+        (use.array, use.stores, use.bytes, use.sectors, use.requests if wide else 0)
+        for use in traffic.account(program, run)
+    ]
 
 
 def _finds_the_same(program: Program, bug: NamedBug, one: Evidence) -> bool:

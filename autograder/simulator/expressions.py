@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograder.simulator import kernel_calls, kinds, names, signatures, values
-from autograder.simulator.errors import KernelTypeError
+from autograder.simulator.errors import KernelError, KernelTypeError
 from autograder.simulator.intrinsics import KernelName
 from autograder.simulator.kinds import BOOL, Kind, number
 
@@ -21,8 +21,8 @@ OPERATORS: dict[type[ast.AST], str] = {
 Ask = Callable[[FunctionType, "Sequence[Kind | None]"], "tuple[FunctionType, Kind | None]"]
 
 
-def refuse(node: ast.AST, sentence: str) -> KernelTypeError:
-    error = KernelTypeError(f"line {node.lineno}: {sentence}")
+def refuse(node: ast.AST, sentence: str, kind: type[KernelError] = KernelTypeError) -> KernelError:
+    error = kind(f"line {node.lineno}: {sentence}")
     error.line = node.lineno
     return error
 
@@ -245,7 +245,10 @@ class Expressions:
         return self._known_function(node, target, arguments)
 
     def _known_function(self, node: ast.Call, target: Any, arguments: list[Kind | None]) -> Kind | None:
-        name = names.function_name(target)
+        try:
+            name = names.function_name(target)
+        except KernelError as error:
+            raise refuse(node, str(error), KernelError) from None
         if name is None:
             return kernel_calls.of_python(target, arguments)
         if name.startswith("libdevice."):

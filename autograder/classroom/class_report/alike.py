@@ -8,6 +8,7 @@ each other than to the right forms that the course itself knows.
 from __future__ import annotations
 
 import ast
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -108,7 +109,8 @@ def _candidates(shapes: Shapes, needed: Mapping[str, float]) -> Iterator[tuple[s
     for digest, one in sorted(shapes.items()):
         rarest = sorted(one.runs, key=lambda run: (seen[run], run))
         met: dict[str, None] = {}
-        for run in rarest[: int(len(rarest) * (1 - needed[digest])) + 1]:
+        spare = len(rarest) - math.ceil(len(rarest) * needed[digest] - 1e-9)
+        for run in rarest[: spare + 1]:
             mine = where.setdefault(run, [])
             met.update(dict.fromkeys(mine))
             mine.append(digest)

@@ -129,7 +129,8 @@ def mistakes(outcome: Outcome) -> tuple[Mistake, ...]:
     for title, exercises in made.items():
         students = tuple(sorted({student for mine in exercises.values() for student in mine}))
         whole = set().union(*(marked[exercise] for exercise in exercises))
-        where = sorted(((exercise, len(mine)) for exercise, mine in exercises.items()), key=lambda one: (-one[1], one[0]))
+        counts = ((exercise, len(mine)) for exercise, mine in exercises.items())
+        where = sorted(counts, key=lambda one: (-one[1], one[0]))
         found.append(Mistake(title, students, len(whole), tuple(where), _explain(where[0][0], title)))
     return tuple(sorted(found, key=lambda one: (-len(one.students) / one.judged, one.where[0][0], one.title)))
 

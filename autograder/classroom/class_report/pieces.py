@@ -76,9 +76,10 @@ def histogram(title: str, bins: Sequence[int], caption: str) -> str:
     for at, value in enumerate(bins):
         left, tall = 10 + at * step, room * value / most
         if value:
+            middle, top = left + step / 2, base - tall
             drawn.append(
-                f'<rect class="column" x="{left + 2:.1f}" y="{base - tall:.1f}" width="{step - 4:.1f}" height="{tall:.1f}"/>'
-                f'<text class="count" x="{left + step / 2:.1f}" y="{base - tall - 4:.1f}" text-anchor="middle">{value}</text>'
+                f'<rect class="column" x="{left + 2:.1f}" y="{top:.1f}" width="{step - 4:.1f}" height="{tall:.1f}"/>'
+                f'<text class="count" x="{middle:.1f}" y="{top - 4:.1f}" text-anchor="middle">{value}</text>'
             )
     for at in range(0, len(bins) + 1, 2):
         drawn.append(
@@ -87,8 +88,9 @@ def histogram(title: str, bins: Sequence[int], caption: str) -> str:
     said = "; ".join(
         f"{100 * at // len(bins)} to {100 * (at + 1) // len(bins)} %: {value}" for at, value in enumerate(bins) if value
     )
+    label = escape(said or "no marks")
     return (
         f'<figure><h3 style="margin-top:0">{title}</h3>'
-        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(said or "no marks")}">{"".join(drawn)}</svg>'
+        f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{label}">{"".join(drawn)}</svg>'
         f"<figcaption>{caption}</figcaption></figure>"
     )

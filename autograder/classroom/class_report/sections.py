@@ -37,13 +37,9 @@ def summary(summaries: Sequence[Summary]) -> str:
     head = ("Lab", "Students", "Handed in", "Graded", "Wait for a person", "Late", "Missing", "Could not be judged")
     lines = [
         (
-            f"{words(one.lab.title)}<br><small>{words(one.lab.name)}, {grades.number(one.lab.max_score)} points</small>",
-            *(
-                f"{value:,}"
-                for value in (
-                    one.students, one.submitted, one.graded, one.manual, one.late, one.missing, one.unjudged
-                )
-            ),
+            f"{words(one.lab.title)}<br><small>{words(one.lab.name)}, {grades.number(one.lab.max_score)} points"
+            "</small>",
+            *(f"{value:,}" for value in _counts(one)),
         )
         for one in summaries
     ]
@@ -54,6 +50,10 @@ def summary(summaries: Sequence[Summary]) -> str:
     if repaired:
         said += f" {count(repaired, 'submission')} had to be repaired first; grades.csv says how."
     return f"{table(head, lines, range(1, 8))}<p class='soft'>{said}</p>"
+
+
+def _counts(one: Summary) -> tuple[int, ...]:
+    return one.students, one.submitted, one.graded, one.manual, one.late, one.missing, one.unjudged
 
 
 def scores(summaries: Sequence[Summary]) -> str:
@@ -83,8 +83,8 @@ def checks(outcome: Outcome) -> str:
         bodies = "".join(_exercise_rates(exercise, rates) for exercise, rates in by_exercise.items())
         parts.append(
             f'<h3>{words(lab.title)}</h3><div class="wide"><table><thead><tr><th scope="col">Exercise</th>'
-            '<th scope="col">Check</th><th scope="col">Share of the class</th><th scope="col" class="n">Full points</th>'
-            f"</tr></thead>\n{bodies}</table></div>"
+            '<th scope="col">Check</th><th scope="col">Share of the class</th>'
+            f'<th scope="col" class="n">Full points</th></tr></thead>\n{bodies}</table></div>'
         )
     return "".join(parts)
 
@@ -155,7 +155,10 @@ def slowest(times: dict[str, Times], outcome: Outcome) -> str:
         )
         for exercise, one in found
     ]
-    said = "Time on this machine for all checks of one kernel, as measured while it was also busy with others; equal kernels are judged once."
+    said = (
+        "Time on this machine for all checks of one kernel, as measured while it was also busy with others; equal "
+        "kernels are judged once."
+    )
     head = ("Exercise", "Average", "", "Longest check", "Kernels judged", "In all")
     return f'<p class="soft">{said}</p>{table(head, lines, (2, 3, 4, 5), bars=1)}'
 
@@ -163,15 +166,15 @@ def slowest(times: dict[str, Times], outcome: Outcome) -> str:
 def alike(outcome: Outcome, found: Comparison) -> str:
     """Groups of students, with what must be kept in mind."""
     caution = (
-        '<p class="caution"><strong>A place to look, not a finding.</strong> There are few ways to write a short kernel, '
-        "and a class that works from the same lesson and hints writes alike. Students may also have been allowed to work "
-        "together. Read both kernels, and ask, before you conclude anything.</p>"
+        '<p class="caution"><strong>A place to look, not a finding.</strong> There are few ways to write a short '
+        "kernel, and a class that works from the same lesson and hints writes alike. Students may also have been "
+        "allowed to work together. Read both kernels, and ask, before you conclude anything.</p>"
     )
     rule = (
         f"Compared were {count(found.compared, 'kernel')}, after names, comments and layout were taken away. Left out: "
-        f"{found.short:,} that are too short (under {SMALLEST} tokens) and {found.known:,} that equal a right form which "
-        f"the course knows. Two kernels are listed when they are at least {THRESHOLD:.0%} alike and at least twice as near to "
-        "each other as to any of those right forms."
+        f"{found.short:,} that are too short (under {SMALLEST} tokens) and {found.known:,} that equal a right form "
+        f"which the course knows. Two kernels are listed when they are at least {THRESHOLD:.0%} alike and at least "
+        "twice as near to each other as to any of those right forms."
     ).replace("%", " %")
     if not found.groups:
         return f'<p>No two kernels are that much alike.</p><p class="soft">{rule}</p>'
@@ -191,8 +194,8 @@ def alike(outcome: Outcome, found: Comparison) -> str:
 def help_(outcome: Outcome, found: Sequence[Need]) -> str:
     """Students with few points or many failed checks, and what to talk about."""
     rule = (
-        f"Listed are students with less than {figures.LOW:.0%} of the points of the checks, or with {figures.MANY:.0%} of the "
-        "checks or more not fully passed, over all labs that they handed in."
+        f"Listed are students with less than {figures.LOW:.0%} of the points of the checks, or with "
+        f"{figures.MANY:.0%} of the checks or more not fully passed, over all labs that they handed in."
     ).replace("%", " %")
     if not found:
         return f'<p>Nobody is below these lines.</p><p class="soft">{rule}</p>'

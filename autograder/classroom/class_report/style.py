@@ -30,11 +30,13 @@ td.bar { width: 30%; min-width: 7rem; }
 tbody th { font-weight: 500; width: 28%; }
 .mistakes th:nth-child(1) { width: 46%; } .mistakes th:nth-child(3) { width: 17%; }
 .mistakes td { padding-bottom: .6rem; } .mistakes td div + div { margin-top: .3rem; }
-.track { display: flex; height: .8rem; margin-top: .35rem; background: var(--track); border-radius: 2px; overflow: hidden; }
+.track { display: flex; height: .8rem; margin-top: .35rem; background: var(--track); border-radius: 2px;
+  overflow: hidden; }
 .track i { display: block; height: 100%; background: var(--bar); }
 .track i.partly { background: var(--partly); }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: 1rem; }
-figure { margin: 0; padding: .75rem .75rem .5rem; background: var(--card); border: 1px solid var(--line); border-radius: 6px; }
+figure { margin: 0; padding: .75rem .75rem .5rem; background: var(--card); border: 1px solid var(--line);
+  border-radius: 6px; }
 figure svg { display: block; width: 100%; height: auto; }
 svg text { font: 11px system-ui, sans-serif; fill: var(--soft); }
 svg text.count { fill: var(--text); }
@@ -43,7 +45,8 @@ svg .axis { stroke: var(--line); }
 .caution { background: var(--warn); border-left: 4px solid var(--warn-line); padding: .5rem .75rem; max-width: 46rem; }
 ul { margin: .25rem 0; padding-left: 1.2rem; }
 details summary { cursor: pointer; color: var(--link); }
-.key i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; vertical-align: -1px; background: var(--bar); }
+.key i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; vertical-align: -1px;
+  background: var(--bar); }
 .key i.partly { background: var(--partly); }
 .key i.none { background: var(--track); border: 1px solid var(--line); }
 @media print { main { max-width: none; } h2 { break-after: avoid; } tr, figure { break-inside: avoid; } }

@@ -35,13 +35,19 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     for kind, (about, where, help_line) in _KINDS.items():
         one = kinds.add_parser(kind, help=about, description=f"Write {about}.")
         one.add_argument(
-            "--grades", type=Path, required=True, metavar="DIR", help="the folder that autograder grade wrote with --out"
+            "--grades",
+            type=Path,
+            required=True,
+            metavar="DIR",
+            help="the folder that autograder grade wrote with --out",
         )
         one.add_argument("--to", type=Path, required=True, metavar=where, help=help_line)
         one.add_argument("--lab", action="append", metavar="LAB", help="this lab only (may be given several times)")
         one.add_argument(
-            "--roster", type=Path, metavar="CSV", help="who is who: columns student, email, sis_id, and if you like login, "
-            "name, section, canvas_id"
+            "--roster",
+            type=Path,
+            metavar="CSV",
+            help="who is who: columns student, email, sis_id, and if you like login, name, section, canvas_id",
         )
         one.add_argument("--finished", action="store_true", help="leave out marks that still wait for a person")
         if kind == "gradescope":

@@ -34,8 +34,8 @@ BUGS: tuple[NamedBug, ...] = (
     bug(
         "one_row_per_block",
         "only the block's first row",
-        "Each block works on row cuda.blockIdx.x and ends, so the rows beyond the number of blocks are never written. "
-        "Go on with row + cuda.gridDim.x.",
+        "Each block works on row cuda.blockIdx.x alone, so the rows beyond the number of blocks are never written. "
+        "Go on with row + cuda.gridDim.x (a step of cuda.blockDim.x leaves the arrays at once).",
         common.ALL,
         _PLAIN,
         (_LOOP, _LOOP.replace("rows, cuda", "min(cuda.blockIdx.x + 1, rows), cuda")),
@@ -57,15 +57,6 @@ BUGS: tuple[NamedBug, ...] = (
         "traffic safety",
         _PLAIN,
         (_LOOP, "    for row in range(rows):\n"),
-    ),
-    bug(
-        "step_of_threads",
-        "rows stepped by the threads of a block",
-        "The next row of a block is one grid further on, cuda.gridDim.x rows. A step of cuda.blockDim.x skips the rows "
-        "between.",
-        common.ALL,
-        _PLAIN,
-        (_LOOP, _LOOP.replace("gridDim", "blockDim")),
     ),
     bug(
         "step_too_long",

@@ -58,6 +58,15 @@ BUGS: tuple[NamedBug, ...] = (
         (_TAIL, _TAIL.replace("range(body + t, n, THREADS)", "range(body, n)")),
     ),
     bug(
+        "wide_only_for_whole_rows",
+        "no wide loads where n is not a multiple of 4",
+        "One ragged value makes the whole row scalar, even where the row is aligned. The body of the row can still be "
+        "taken four at a time; only the tail cannot.",
+        "traffic",
+        _PLAIN,
+        ("    if row * n % 4 == 0:\n", "    if n % 4 == 0:\n"),
+    ),
+    bug(
         "vector_load_past_the_end",
         "vector load past the end of the row",
         "n / 4 is rounded up, so the last group reaches past the row: into the next row's values, or into memory that "
@@ -75,15 +84,6 @@ BUGS: tuple[NamedBug, ...] = (
         "safety",
         _PLAIN,
         (_BODY, "    body = n // 4 * 4\n"),
-    ),
-    bug(
-        "wide_only_for_whole_rows",
-        "no wide loads where n is not a multiple of 4",
-        "One ragged value makes the whole row scalar, even where the row is aligned. The body of the row can still be "
-        "taken four at a time; only the tail cannot.",
-        "traffic",
-        _PLAIN,
-        ("    if row * n % 4 == 0:\n", "    if n % 4 == 0:\n"),
     ),
     bug(
         "scalar_loads",

