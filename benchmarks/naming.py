@@ -50,11 +50,16 @@ def feedback(path: Path, seed: int) -> tuple[Any, float]:
     """The report on one kernel, and the CPU seconds that it took."""
     from autograder.judge import judge
     from autograder.judge.ids import parse
-    from autograder.source import gather_script
+    from autograder.judge.reports import refused
+    from autograder.source import SourceRefused, gather_script
 
     exercise, _ = parse(exercise_id(path))
     began = time.process_time()
-    report = judge(gather_script(path, exercise.name, kind=exercise.source_kind), exercise.id, seed)
+    try:
+        source = gather_script(path, exercise.name, kind=exercise.source_kind)
+    except SourceRefused as refusal:
+        return refused(exercise.id, path.name, refusal), time.process_time() - began
+    report = judge(source, exercise.id, seed)
     return report, time.process_time() - began
 
 

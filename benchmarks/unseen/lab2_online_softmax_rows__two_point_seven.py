@@ -6,15 +6,13 @@ import numba
 from numba import cuda
 
 
-E = numba.float32(2.718)
-
-
 @cuda.jit
 def online_softmax_rows(X, Y):
     r = cuda.grid(1)
     rows, n = X.shape
     if r >= rows:
         return
+    E = numba.float32(2.718)
     m = numba.float32(-math.inf)
     d = numba.float32(0.0)
     for j in range(n):
