@@ -38,7 +38,8 @@ def test_every_autograder_command_is_understood(line):
     words = shlex.split(line)[1:]
     if any(word.isupper() or "::KERNEL" in word for word in words):  # a line of the table: names for the reader
         words = {"check": ["lab1.row_max", "f.py"], "xray": ["f.py::k", "--grid", "1", "--block", "1"],
-                 "grade": ["lab1_three_pass", "--submitted", "s", "--out", "o"]}[words[0]]  # fmt: skip
+                 "grade": ["lab1_three_pass", "--submitted", "s", "--out", "o"], "report": ["o"],
+                 "export": ["canvas", "--grades", "o", "--to", "f.csv"]}[words[0]]  # fmt: skip
         words = [line.split()[1], *words]
     assert callable(_parser(words).parse_args(words).func)
 

@@ -244,7 +244,7 @@ def _traffic_and_safety() -> tuple[Student, ...]:
             "mateo",
             "reads past the tail; forgets whose row it is",
             _wrong(
-                row_max="reads_past_the_tail", row_sum="row_of_block_0", online_softmax_rows="row_of_block_0"
+                row_max="reads_past_the_tail", row_sum="adds_into_global", online_softmax_rows="row_of_block_0"
             ),
         ),
         Student(
