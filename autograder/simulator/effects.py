@@ -9,10 +9,10 @@ from types import FunctionType
 from typing import Any
 
 from autograder.simulator import names
+from autograder.simulator.held import EVERYTHING, LOCAL, NOTHING, PURE_CALL, SHARED, STORES
+from autograder.simulator.held import FENCES as ORDERS
 from autograder.simulator.intrinsics import KernelName
 from autograder.simulator.operations import BLOCK_OPERATIONS, FENCES
-from autograder.simulator.reuse import EVERYTHING, LOCAL, NOTHING, PURE_CALL, SHARED, STORES
-from autograder.simulator.reuse import FENCES as ORDERS
 
 _ORDERING = {"syncthreads", "syncwarp", "threadfence_block", *BLOCK_OPERATIONS, *FENCES}
 _PURE = {"grid", "gridsize"}
@@ -20,7 +20,7 @@ _LOUD = {*_ORDERING, "atomic", "store4", "sync"}  # names that a function which 
 
 
 def of_call(node: ast.Call, resolve: Callable[[ast.expr], tuple[bool, Any]]) -> str:
-    """One of the effects of :mod:`autograder.simulator.reuse`."""
+    """One of the effects of :mod:`autograder.simulator.held`."""
     known, target = resolve(node.func)
     if not known:
         return ORDERS if isinstance(node.func, ast.Attribute) and node.func.attr == "sync" else NOTHING

@@ -12,55 +12,23 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-Value = Any  # a value number: a hashable tuple, equal where the values are
-
-# what a call may do to memory, as a kernel's ``effect`` tells it
-NOTHING, STORES, FENCES, EVERYTHING, SHARED, LOCAL, PURE_CALL = (
-    "nothing", "stores", "fences", "everything", "shared", "local", "pure")
-_KILLS = {STORES: ("global", "any"), FENCES: ("global", "any", "shared"),
-          EVERYTHING: ("global", "any", "shared", "local")}
-
-
-@dataclass(frozen=True, eq=False)
-class Source:
-    """Where a value that may be used again comes from: a load, or the value of a store."""
-
-    node: ast.Subscript
-
-
-@dataclass(frozen=True)
-class Element:
-    """An element of an array by value numbers; ``space`` is "global", "shared", "local" or "any"."""
-
-    base: Value
-    index: tuple[Value, ...]
-    space: str
-
-
-Known = dict[Element, tuple[Source, Value]]
-
-
-@dataclass
-class State:
-    """What is known at one place: the value number of each name, the elements held in registers, and those held if
-    a condition is true."""
-
-    names: dict[str, Value]
-    held: Known = field(default_factory=dict)
-    guarded: dict[Value, Known] = field(default_factory=dict)
-    reached: bool = True
-
-    def copy(self) -> State:
-        return State(dict(self.names), dict(self.held), {c: dict(k) for c, k in self.guarded.items()}, self.reached)
-
-    def drop(self, lost: Callable[[Element], bool]) -> None:
-        for known in (self.held, *self.guarded.values()):
-            for element in [e for e in known if lost(e)]:
-                del known[element]
-
+from autograder.simulator.held import (
+    EVERYTHING,
+    KILLS,
+    LOCAL,
+    NOTHING,
+    PURE_CALL,
+    SHARED,
+    Element,
+    Source,
+    State,
+    Value,
+    join,
+    may_be,
+)
 
 @dataclass(frozen=True)
 class Reuse:
@@ -185,12 +153,12 @@ class _Finder:
         if element is None:
             self.kill(state, EVERYTHING)
             return
-        state.drop(lambda other: _may_be(element, other))
+        state.drop(lambda other: may_be(element, other))
         if isinstance(target.value, ast.Name) and element.space != "any":
             state.held[element] = (Source(target), value)
 
     def kill(self, state: State, effect: str) -> None:
-        spaces = _KILLS.get(effect, ())
+        spaces = KILLS.get(effect, ())
         if spaces:
             state.drop(lambda element: element.space in spaces)
 
@@ -203,7 +171,7 @@ class _Finder:
         self.block(node.body, first)
         self.block(node.orelse, second)
         gained = dict(first.held) if first.reached else {}
-        _join(state, first, second, lambda: self.new("either"))
+        join(state, first, second, lambda: self.new("either"))
         if not node.orelse and state.reached and first.reached:
             more = {e: k for e, k in gained.items() if e not in state.held}
             if more:
@@ -226,7 +194,7 @@ class _Finder:
         self.block(node.body, inside)
         after = state.copy()
         self.block(node.orelse, after)
-        _join(state, state.copy(), after, lambda: self.new("either"))
+        join(state, state.copy(), after, lambda: self.new("either"))
 
     do_While = do_For
 
@@ -235,7 +203,7 @@ class _Finder:
             if element is None:
                 self.kill(state, effect)
             else:
-                state.drop(lambda other, element=element: _may_be(element, other, loosely=True))
+                state.drop(lambda other, element=element: may_be(element, other, loosely=True))
 
     def _changes(self, node: ast.AST, state: State) -> Iterator[tuple[str, Element | None]]:
         """What a loop may do to memory in any of its rounds."""
@@ -268,8 +236,8 @@ class _Finder:
                 element = self.element(load, state, quietly=True)
                 if element is None or not element.index or _depends((element.base, element.index), varying):
                     continue
-                if not any((e in _KILLS and element.space in _KILLS[e]) if at is None
-                           else _may_be(at, element, loosely=True) for e, at in changed):
+                if not any((e in KILLS and element.space in KILLS[e]) if at is None
+                           else may_be(at, element, loosely=True) for e, at in changed):
                     self.invariant.append((load, node))
 
     # expressions
@@ -399,32 +367,6 @@ class _Finder:
         if base[0] == "parameter":
             return self.parameter_space
         return None
-
-
-def _may_be(written: Element, other: Element, loosely: bool = False) -> bool:
-    """Whether a write to ``written`` may change ``other``; ``loosely``: to any element of its array."""
-    if written.base == other.base:
-        fixed = all(v[0] == "constant" for v in (*written.index, *other.index))
-        return loosely or not fixed or written.index == other.index
-    if "any" in (written.space, other.space):
-        return True
-    return written.space == other.space == "global"
-
-
-def _join(state: State, first: State, second: State, new: Callable[[], Value]) -> None:
-    """Make ``state`` what holds after either of two ways."""
-    ways = [way for way in (first, second) if way.reached]
-    state.reached = bool(ways)
-    if not ways:
-        return
-    names = {n for way in ways for n in way.names}
-    for name in names:
-        values = {way.names.get(name) for way in ways}
-        state.names[name] = values.pop() if len(values) == 1 and None not in values else new()
-    state.held = {e: k for e, k in ways[0].held.items()
-                  if all(e in way.held and way.held[e][0] is k[0] for way in ways)}
-    state.guarded = {c: {e: k for e, k in known.items() if all(e in way.guarded.get(c, {}) for way in ways)}
-                     for c, known in ways[0].guarded.items()}
 
 
 def _depends(value: Value, on: set[Value]) -> bool:
