@@ -10,7 +10,6 @@ import numpy as np
 from autograder.simulator.arguments import bind_arguments, kinds_of, write_back
 from autograder.simulator.arrays import DeviceArray
 from autograder.simulator.errors import LaunchError
-from autograder.simulator.events import Batch
 from autograder.simulator.machine import SHARED_LIMIT, Machine
 from autograder.simulator.names import python_function
 from autograder.simulator.sanitizer import Sanitizer
