@@ -75,8 +75,8 @@ def failing(report: Any) -> dict[str, dict[str, Any]]:
             "state_told": any(TOLD in case for case in cases),
             "message": check.message,
             "bug_messages": [bug["message"] for bug in check.bugs],
-            "cases": cases,
-            "findings": list(check.findings),
+            "cases": cases[:3],
+            "findings": list(check.findings[:2]),
         }
     return told
 

@@ -69,7 +69,8 @@ def by_values(program: Program, check: str, failing: Sequence[Evidence], passing
     two mistakes). Those that match are held against one more failing case; while more than one is
     left, against a third, and against the loudest and the quietest case that the submission passes,
     since the mistake that is really there passes them too. A bug that matches one failing case but not
-    another is named only when it is the only one and its numbers are finite, and with that case alone.
+    another is named only when it is the only one and its numbers are finite, and with that case alone. Where all
+    that is wrong is NaN or unwritten, which very different mistakes leave, the sanitizer must find the same, too.
     """
     ranked = _varied(sorted((one for one in failing if one.launched.trace is not None), key=_cost))[:CASES]
     candidates = [bug for bug in program.exercise.bugs if check in bug.checks]
@@ -96,8 +97,10 @@ def by_values(program: Program, check: str, failing: Sequence[Evidence], passing
     for other in (*others[1:], *by_loudness[-1:], *by_loudness[:1]):
         if len(agreed) > 1:
             agreed = keep(agreed, other) or agreed
-    if len(agreed) > 1:
-        agreed = [bug for bug in agreed if _finds_the_same(program, bug, one)] or agreed
+    weak = _finite_share(one) == 0.0 and one.launched.trace.accesses > 0
+    if len(agreed) > 1 or weak:
+        alike = [bug for bug in agreed if _finds_the_same(program, bug, one)]
+        agreed = alike if weak else alike or agreed
     shown = next(other for other in failing if other.launched.trace is not None)
     if shown is not one and len(agreed) == 1 and keep(agreed, shown):
         one = shown  # the case that the student reads about first
