@@ -43,7 +43,7 @@ BODIES = (
     "x = 1\nfor k in range(40):\n    x *= 3\n    x += a\nreturn x", "s = 0\nfor n, v in enumerate((a, b)):\n    s += n * v\nreturn s",
     "if a > b:\n    return a\nreturn b", "z = True\nif a > 0:\n    z = 3\nreturn z + b",
     "h = 14695981039346656037 % 2**62\nfor k in range(3):\n    h = (h ^ a) * 1099511628211\nreturn h >> 7",
-    "x = a\nwhile x < 10:\n    x += 3\nelse:\n    x = x * 0.5\nreturn x",
+    "x = a\nwhile 0 < x < 10:\n    x += 3\nelse:\n    x = x * 0.5\nreturn x",
     "s = np.float32(0)\nfor k in range(3):\n    s += np.float32(k) / np.float32(3)\nreturn s * np.float32(b)")
 WHOLE_BODIES = {2, 6, 10}  # those of BODIES that are for whole numbers
 PAIRS = [("float32", "float32"), ("float64", "float32"), ("int32", "float32"), ("float32", "int64"), ("int64", "float64"),

@@ -169,7 +169,9 @@ def _leaves_the_same(program: Program, bug: NamedBug, one: Evidence, purse: Purs
 
 
 def _races(launched: Launched) -> bool:
-    return launched.trace is not None and any(finding.tool == "racecheck" for finding in launched.trace.findings)
+    """Whether the sanitizer saw a race; a launch that was not recorded may have had one."""
+    trace = launched.trace
+    return trace is not None and (not trace.accesses or any(one.tool == "racecheck" for one in trace.findings))
 
 
 def _agrees(

@@ -171,7 +171,7 @@ BUGS: tuple[NamedBug, ...] = (
         "room_for_eight_warps",
         "room for eight warps only",
         "The shared arrays have 8 places, and a block may have up to 32 warps. Allocate 32.",
-        "values safety",
+        "values rescale safety",
         _PLAIN,
         ("ms = cuda.shared.array(32, float32)", "ms = cuda.shared.array(8, float32)"),
         ("ds = cuda.shared.array(32, float32)", "ds = cuda.shared.array(8, float32)"),
