@@ -1,6 +1,7 @@
 """What kernels may write beside plain indexing: parts of arrays, iteration, nested functions, local arrays in loops."""
 
 import importlib
+import math
 import sys
 
 import numba
@@ -310,3 +311,144 @@ def test_only_numbers_pass_between_lanes_and_through_casts():
         launch(shuffled_array, 1, 32, (np.zeros(1, np.float32),))
     with pytest.raises(TypeError, match="cannot be turned into a number"):
         launch(cast_array, 1, 1, (np.zeros((2, 2), np.float32), np.zeros(1, np.float32)))
+
+
+SCALE = 2.0
+
+
+@cuda.jit
+def scaled(x, out):
+    out[0] = x[0] * SCALE
+
+
+def test_a_constant_is_what_it_is_at_the_launch(monkeypatch):
+    x, out = np.ones(1, np.float32), np.zeros(1)
+    for value, wanted in ((2.0, 2.0), (3.0, 3.0), (np.float32(0.5), 0.5), (7, 7.0)):
+        monkeypatch.setitem(globals(), "SCALE", value)
+        launch(scaled, 1, 1, (x, out))
+        assert out[0] == wanted
+
+
+@cuda.jit
+def inner_arithmetic(x, n, out):
+    def third(v):
+        w = v
+        w += 1
+        return w / n
+
+    twice = lambda v: math.exp(v) * 2  # noqa: E731
+    out[0] = third(x[0])
+    out[1] = twice(x[1])
+    out[2] = sum([v * 2 for v in x])
+
+
+def test_nested_functions_compute_as_a_gpu_does():
+    x, out = np.array([0.1, 200.0], np.float32), np.zeros(3)
+    launch(inner_arithmetic, 1, 1, (x, 0, out))
+    assert out[0] == np.inf and out[1] == np.inf and out[2] == 2 * float(x[0]) + 400
+
+
+@cuda.jit(device=True)
+def either(a, b):
+    if a > b:
+        return a
+    return b * 2
+
+
+@cuda.jit
+def calls_with_several_types(x, n, out):
+    out[0] = either(x[0], n[0]) / 3
+    out[1] = either(n[0], 7) / 2
+    out[2] = either(b=x[0], a=x[1]) / np.float32(3)
+
+
+def test_what_a_device_function_returns_has_one_type():
+    x, n, out = np.array([2, 1], np.float32), np.array([1], np.int32), np.zeros(3)
+    launch(calls_with_several_types, 1, 1, (x, n, out))
+    assert out.tolist() == [2 / 3, 7.0, 4 / 3]  # float32 or float32 * int64: a float64
+
+
+@cuda.jit
+def tuples(x, out):
+    pair = (x[0], 3)
+    first, second = pair
+    out[0] = first / second
+    out[1] = pair[-1] // 2
+    a, b = 1, x[1]
+    a, b = b, a
+    out[2] = a * b
+    for n, v in enumerate((x[0], x[1])):
+        out[3] += n * v
+
+
+def test_parts_of_tuples_keep_their_types():
+    x, out = np.array([1, 0.7], np.float32), np.zeros(4)
+    launch(tuples, 1, 1, (x, out))
+    assert out.tolist() == [1 / 3, 1, float(x[1]), float(x[1])]
+
+
+@cuda.jit
+def mixed_loop(x, out):
+    for v in (x[0], 1):
+        out[0] += v
+
+
+@cuda.jit
+def unsuitable_shuffle(x, out):
+    out[0] = cuda.shfl_sync(0xFFFFFFFF, x[0] > 0, 0)
+
+
+@cuda.jit
+def unsuitable_vote(x, out):
+    out[0] = cuda.ballot_sync(0xFFFFFFFF, x[0])
+
+
+@cuda.jit
+def unsuitable_bits(x, out):
+    out[0] = x[0] & 1
+
+
+@pytest.mark.parametrize(("kernel", "words"), [
+    (mixed_loop, "parts of several types"), (unsuitable_shuffle, "passes an int32, int64, float32 or float64, not bool"),
+    (unsuitable_vote, "as its predicate, not float32"), (unsuitable_bits, "`&` is not defined for float32 and int64")])
+def test_what_the_compiler_refuses_is_refused_with_its_line(kernel, words):
+    with pytest.raises(TypeError, match=r"line \d+: ") as caught:
+        launch(kernel, 1, 32, (np.ones(1, np.float32), np.zeros(1)))
+    assert words in str(caught.value)
+
+
+@cuda.jit
+def scalars(a, b, c, flag, out):
+    out[0] = a + 1
+    out[1] = b / 3
+    out[2] = c * 2
+    out[3] = flag + flag
+
+
+def test_scalar_arguments_have_numbas_types():
+    out = np.zeros(4)
+    launch(scalars, 1, 1, (np.int64(2**53), 0.1, np.float32(0.1), np.bool_(True), out))
+    assert out.tolist() == [float(2**53 + 1), 0.1 / 3, float(np.float32(0.1)) * 2, 2]
+
+
+@cuda.jit
+def hashes(x, out):
+    h = 1469598103934665603
+    for k in range(x.shape[0]):
+        h = (h ^ x[k]) * 1099511628211
+    out[0] = h
+    out[1] = h % 97
+    steps = 0
+    while steps < 5:
+        steps += 2
+    out[2] = steps * steps
+
+
+def test_hashes_wrap_at_64_bits():
+    x, out = np.arange(9), np.zeros(3, np.int64)
+    launch(hashes, 1, 1, (x, out))
+    h = 1469598103934665603
+    for v in range(9):
+        h = (h ^ v) * 1099511628211 % 2**64
+    h -= (h >> 63) * 2**64
+    assert out.tolist() == [h, h % 97, 36]

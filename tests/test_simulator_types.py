@@ -49,7 +49,9 @@ def test_unification():
     assert pairs(kinds.common) == TABLES["unify"]
 
 
-@pytest.mark.parametrize("name", ["abs", "int", "float", "bool", "round", *[n for n in TABLES if n.startswith("math.")]])
+@pytest.mark.parametrize(
+    "name", ["abs", "int", "float", "bool", "round", *[n for n in TABLES if n.startswith("math.")]]
+)
 def test_builtins_and_math(name):
     if name.endswith(" of two"):
         found = "".join(planned(name.split()[0], a, b) for a in NAMES for b in NAMES)
@@ -68,8 +70,9 @@ def kind_of(name):
     return kinds.array(scalar, 1, 20) if name.startswith("@") else scalar
 
 
-@pytest.mark.parametrize(("body", "types", "answer"), STORED["functions"], ids=[f"{b} {','.join(t)}" for b, t, _ in
-                                                                              STORED["functions"]])
+@pytest.mark.parametrize(
+    ("body", "types", "answer"), STORED["functions"], ids=[f"{b} {','.join(t)}" for b, t, _ in STORED["functions"]]
+)
 def test_functions(body, types, answer):
     made = compiler_types.function(body, types, numba=numba, cuda=cuda)
     form = specialise(made, [kind_of(t) for t in types])
@@ -83,8 +86,13 @@ def test_functions(body, types, answer):
 @pytest.mark.skipif(importlib.util.find_spec("numba_cuda") is None, reason="numba-cuda is not installed")
 def test_the_stored_types_are_those_of_the_installed_compiler():
     every = 6
-    run = subprocess.run([sys.executable, compiler_types.__file__, str(every)], capture_output=True, text=True, check=True,
-                         env={**os.environ, "NUMBA_ENABLE_CUDASIM": "0"})
+    run = subprocess.run(
+        [sys.executable, compiler_types.__file__, str(every)],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "0"},
+    )
     found = json.loads(run.stdout)
     assert found["tables"] == TABLES
     assert found["functions"] == STORED["functions"][::every]

@@ -144,8 +144,8 @@ class Inference(Expressions):
     def do_For(self, node: ast.For) -> None:
         kind = self.kind(node.iter)
         if kind is not None and kind.name == "tuple" and len({k.name for k in kind.items if k is not None}) > 1:
-            raise refuse(node, f"`{ast.unparse(node.iter)}` has parts of several types; a loop on a GPU needs them to be "
-                               "of one type: convert them first")
+            raise refuse(node, f"`{ast.unparse(node.iter)}` has parts of several types; a loop on a GPU needs them to "
+                               "be of one type: convert them first")
         element = kinds.element_of(kind)
         self.loop(node, lambda: self.assign(node.target, element))
 
