@@ -407,9 +407,8 @@ traffic_bars(list(ladder.items()), unit="requests", title="The same kernels, req
 
 # %% [markdown]
 # Read the two columns against each other. Three passes beat two kernels that read less: those were held
-# up by arithmetic and barriers. One read less does not win by itself either: two reads in 16-byte loads
-# beat both caches of lab 4. With both, and more threads, one pass takes as long as copying the array, and
-# nothing is left to save.
+# up by arithmetic and barriers. Two reads in 16-byte loads beat both caches of lab 4, too. One read, wide
+# loads and more threads together take as long as copying the array: nothing is left to save.
 
 # %% [markdown]
 # **The same order elsewhere.** A public CUDA tutorial reports softmax of 4,096 × 4,096 float32 on an

@@ -29,7 +29,7 @@
 # %% [markdown]
 # ## Before you start
 #
-# Read lesson 05 (online attention) and finish lab 2; lab 3 helps. **Time.** About 4 hours.
+# Read lesson 05 and finish lab 2; lab 3 helps. **Time.** About 4 hours.
 #
 # On your machine: `make lab`; the README has the same without make. On Colab: open this notebook and
 # run the first cell, which installs what is missing. *Runtime → Change runtime type → T4* gives a real

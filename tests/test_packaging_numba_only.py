@@ -52,7 +52,7 @@ from autograder.source import gather_text
 
 for exercise in all_exercises():
     for variant in exercise.variants[:1]:
-        report = judge(gather_text(variant.text, exercise.name, kind=exercise.kind), exercise.id)
+        report = judge(gather_text(variant.text, exercise.name, kind=exercise.source_kind), exercise.id)
         print(exercise.id, report.points, report.max_points, report.message if not report.passed else "")
 """
 
