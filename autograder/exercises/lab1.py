@@ -8,6 +8,7 @@ from . import battery, families, references
 from .battery import LONG
 from .bugs import answers, row_max, row_sum, safe_softmax
 from .cases import host_cases
+from .declare import formula, softmax
 from .model import Budget, Check, Exercise
 from .shapes import block_a_row, four_checks
 from .texts import variants
@@ -71,16 +72,11 @@ ROW_SUM = Exercise(
     **_REDUCTION,
 )
 
-SAFE_SOFTMAX = Exercise(
-    id="lab1.safe_softmax",
+SAFE_SOFTMAX = softmax(
+    "lab1.safe_softmax",
     lab=LAB,
-    kind="kernel",
-    name="safe_softmax",
     title="Safe softmax in three passes",
-    parameters=("X", "Y"),
-    outputs=("Y",),
     launch=block_a_row(THREADS),
-    reference=lambda inputs: {"Y": references.softmax(inputs.arrays["X"])},
     budget=Budget(loads={"X": 3}, stores={"Y": 1}),
     checks=four_checks(
         (2, 2, 2, 1),
@@ -94,7 +90,6 @@ SAFE_SOFTMAX = Exercise(
         safety=((1, 512), (2, 300), (1, 40)),
     ),
     bugs=safe_softmax.BUGS,
-    variants=variants("lab1.safe_softmax"),
     read=(
         "lesson 01, sections 'Overflow: where the literal formula breaks' and "
         "'Where it breaks: one buffer, two reductions'"
@@ -107,20 +102,15 @@ def _sizes(rng: np.random.Generator) -> tuple[tuple[int, int], ...]:
     return ((8, 4096), (1, 1), (3, 1000), *drawn)
 
 
-PREDICT_BYTES = Exercise(
-    id="lab1.predict_bytes",
+PREDICT_BYTES = formula(
+    "lab1.predict_bytes",
     lab=LAB,
-    kind="host",
     name="three_pass_bytes",
     title="Predict the bytes of three passes",
     parameters=("rows", "n"),
-    outputs=(),
-    launch=None,
     reference=lambda inputs: references.three_pass_bytes(inputs.scalars["rows"], inputs.scalars["n"]),
-    budget=None,
     checks=(Check("answer", 1, host_cases(_sizes, 6)),),
     bugs=answers.PREDICT_BYTES,
-    variants=variants("lab1.predict_bytes"),
     read="lesson 01, section 'Counting transfers: the film'",
 )
 

@@ -8,9 +8,10 @@ from . import battery, families, references
 from .battery import LONG
 from .bugs import answers, lab2_breaking, online_softmax_rows, online_softmax_tiled
 from .cases import break_cases, host_cases, one_row
-from .model import Break, Budget, Check, Exercise, Inputs
+from .declare import break_it, formula, softmax
+from .model import Break, Budget, Check
 from .shapes import block_a_row, four_checks, thread_a_row
-from .texts import kernel_text, variants
+from .texts import kernel_text
 
 LAB = "lab2_online_softmax"
 ROWS_A_BLOCK = 64
@@ -20,20 +21,11 @@ SHORT_TILE = 32
 the loud battery can be short. A kernel without the row guard walks 62 rows that are not there."""
 
 
-def _reference(inputs: Inputs) -> dict[str, np.ndarray]:
-    return {"Y": references.softmax(inputs.arrays["X"])}
-
-
-ROWS = Exercise(
-    id="lab2.online_softmax_rows",
+ROWS = softmax(
+    "lab2.online_softmax_rows",
     lab=LAB,
-    kind="kernel",
-    name="online_softmax_rows",
     title="Online softmax, one thread a row",
-    parameters=("X", "Y"),
-    outputs=("Y",),
     launch=thread_a_row(ROWS_A_BLOCK),
-    reference=_reference,
     budget=Budget(loads={"X": 2}, stores={"Y": 1}, coalesced=False),
     checks=four_checks(
         (2, 2, 1, 1),
@@ -48,20 +40,14 @@ ROWS = Exercise(
         safety=((64, 12), (70, 9), (1, 40)),
     ),
     bugs=online_softmax_rows.BUGS,
-    variants=variants("lab2.online_softmax_rows"),
     read="lesson 02, sections 'Where the recurrence comes from' and 'One thread a row: right, and slow'",
 )
 
-TILED = Exercise(
-    id="lab2.online_softmax_tiled",
+TILED = softmax(
+    "lab2.online_softmax_tiled",
     lab=LAB,
-    kind="kernel",
-    name="online_softmax_tiled",
     title="Online softmax, tile by tile",
-    parameters=("X", "Y"),
-    outputs=("Y",),
     launch=block_a_row(THREADS),
-    reference=_reference,
     budget=Budget(loads={"X": 2}, stores={"Y": 1}),
     checks=four_checks(
         (2, 3, 2, 1),
@@ -75,7 +61,6 @@ TILED = Exercise(
         safety=((1, 512), (2, 300), (1, 40)),
     ),
     bugs=online_softmax_tiled.BUGS,
-    variants=variants("lab2.online_softmax_tiled"),
     read="lesson 02, sections 'Tiles: correct, then add' and 'Order matters: correct first'",
 )
 
@@ -85,31 +70,20 @@ def _sizes(rng: np.random.Generator) -> tuple[tuple[int, int], ...]:
     return ((64, 1024), (32, 8), (96, 1000), *drawn)
 
 
-PREDICT_SECTORS = Exercise(
-    id="lab2.predict_sectors",
+PREDICT_SECTORS = formula(
+    "lab2.predict_sectors",
     lab=LAB,
-    kind="host",
     name="rows_kernel_load_sectors",
     title="Predict the load sectors of one thread a row",
     parameters=("rows", "n"),
-    outputs=(),
-    launch=None,
     reference=lambda inputs: references.rows_kernel_load_sectors(inputs.scalars["rows"], inputs.scalars["n"]),
-    budget=None,
     checks=(Check("answer", 1, host_cases(_sizes, 6)),),
     bugs=answers.PREDICT_SECTORS,
-    variants=variants("lab2.predict_sectors"),
     read="lesson 02, section 'One thread a row: right, and slow'",
 )
 
 _BREAK = {
     "lab": LAB,
-    "kind": "break",
-    "parameters": ("i", "n"),
-    "outputs": (),
-    "launch": None,
-    "reference": lambda inputs: "",
-    "budget": None,
     "checks": (Check("answer", 1, break_cases((1024, 700, 1500))),),
     "read": "lesson 02, section 'Order matters: correct first'",
 }
@@ -120,12 +94,10 @@ _KERNELS = {
     "inputs": one_row,
 }
 
-BREAKING_VALUE = Exercise(
-    id="lab2.breaking_value",
-    name="breaking_value",
+BREAKING_VALUE = break_it(
+    "lab2.breaking_value",
     title="Break it: a row that shows the missing rescale",
     bugs=lab2_breaking.BREAKING,
-    variants=variants("lab2.breaking_value"),
     breaks=Break(
         **_KERNELS,
         recognise=lab2_breaking.breaking,
@@ -134,12 +106,10 @@ BREAKING_VALUE = Exercise(
     **_BREAK,
 )
 
-FORGIVING_VALUE = Exercise(
-    id="lab2.forgiving_value",
-    name="forgiving_value",
+FORGIVING_VALUE = break_it(
+    "lab2.forgiving_value",
     title="Break it: a row that hides the missing rescale",
     bugs=lab2_breaking.FORGIVING,
-    variants=variants("lab2.forgiving_value"),
     breaks=Break(
         **_KERNELS,
         exposes=False,

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from . import battery, families, merging, references
+from . import battery, families, merging
 from .battery import LONG, Line
 from .bugs import (
     lab3_answers,
@@ -19,6 +19,7 @@ from .bugs import (
     online_softmax_warp,
 )
 from .cases import break_cases, host_cases, one_row, rows_case, with_block
+from .declare import break_it, formula, softmax
 from .model import Break, Budget, Case, Check, Exercise, Inputs
 from .shapes import block_a_row, four_checks
 from .texts import variants
@@ -44,13 +45,6 @@ SOFTMAX = (
          "The NaN is the first value of its thread: the merge with the empty state must not lose it.", rows=2),
 )  # fmt: skip
 
-_KERNEL = {
-    "lab": LAB,
-    "kind": "kernel",
-    "parameters": ("X", "Y"),
-    "outputs": ("Y",),
-    "reference": lambda inputs: {"Y": references.softmax(inputs.arrays["X"])},
-}
 _TWO_READS = Budget(loads={"X": 2}, stores={"Y": 1})
 
 MERGE = Exercise(
@@ -72,9 +66,8 @@ MERGE = Exercise(
     where=merging.where,
 )
 
-TREE = Exercise(
-    id="lab3.online_softmax_tree",
-    name="online_softmax_tree",
+TREE = softmax(
+    "lab3.online_softmax_tree",
     title="Online softmax, pairs in a shared tree",
     launch=block_a_row(THREADS),
     budget=_TWO_READS,
@@ -90,9 +83,8 @@ TREE = Exercise(
         safety=((1, 512), (2, 300), (1, 40)),
     ),
     bugs=online_softmax_tree.BUGS,
-    variants=variants("lab3.online_softmax_tree"),
     read="lesson 03, section 'A tree of pairs in shared memory'",
-    **_KERNEL,
+    lab=LAB,
 )
 
 
@@ -121,9 +113,8 @@ _BLOCKS = {
     "safety": {"about 1x512": 256, "about 1x40": 320},
 }  # fmt: skip
 
-WARP = Exercise(
-    id="lab3.online_softmax_warp",
-    name="online_softmax_warp",
+WARP = softmax(
+    "lab3.online_softmax_warp",
     title="Online softmax, warp shuffles in two levels",
     launch=block_a_row(THREADS),
     budget=_TWO_READS,
@@ -142,9 +133,8 @@ WARP = Exercise(
         )
     ),
     bugs=online_softmax_warp.BUGS,
-    variants=variants("lab3.online_softmax_warp"),
     read="lesson 03, sections 'Shuffles: registers trade places' and 'Two levels'",
-    **_KERNEL,
+    lab=LAB,
 )
 
 
@@ -172,9 +162,8 @@ TWO_LOADS = (
          families.loud_last, 1100, tile=4 * THREADS, by=20.0),
 )  # fmt: skip
 
-VEC4 = Exercise(
-    id="lab3.online_softmax_vec4",
-    name="online_softmax_vec4",
+VEC4 = softmax(
+    "lab3.online_softmax_vec4",
     title="Online softmax, 16-byte loads",
     launch=block_a_row(THREADS),
     budget=Budget(loads={"X": 2}, stores={"Y": 1}, vector=4),
@@ -190,9 +179,8 @@ VEC4 = Exercise(
         safety=((1, 1024), (2, 301), (1, 120)),
     ),
     bugs=online_softmax_vec4.BUGS,
-    variants=variants("lab3.online_softmax_vec4"),
     read="lesson 03, sections '16 bytes at a time' and 'Where it breaks: alignment'",
-    **_KERNEL,
+    lab=LAB,
 )
 
 
@@ -220,9 +208,8 @@ _MANY_ROWS = battery.loud_battery(
 )
 _ONE_ROW = battery.loud_battery(tuple(line for line in SOFTMAX if line.name not in _BY_FIVE), rows=1, **_HALF)
 
-GRID_STRIDE = Exercise(
-    id="lab3.online_softmax_grid_stride",
-    name="online_softmax_grid_stride",
+GRID_STRIDE = softmax(
+    "lab3.online_softmax_grid_stride",
     title="Online softmax, many rows a block",
     launch=four_blocks,
     budget=_TWO_READS,
@@ -239,9 +226,8 @@ GRID_STRIDE = Exercise(
         safety=((9, 40), (2, 300)),
     ),
     bugs=online_softmax_grid_stride.BUGS,
-    variants=variants("lab3.online_softmax_grid_stride"),
     read="lesson 03, section 'Few blocks, many rows'",
-    **_KERNEL,
+    lab=LAB,
 )
 
 
@@ -250,37 +236,24 @@ def _sizes(rng: np.random.Generator) -> tuple[tuple[int, int], ...]:
     return ((8, 4096), (1, 1024), (3, 2048), *drawn)
 
 
-PREDICT_REQUESTS = Exercise(
-    id="lab3.predict_requests",
+PREDICT_REQUESTS = formula(
+    "lab3.predict_requests",
     lab=LAB,
-    kind="host",
     name="vec4_load_requests",
     title="Predict the load requests with 16-byte loads",
     parameters=("rows", "n"),
-    outputs=(),
-    launch=None,
     reference=lambda inputs: 2 * inputs.scalars["rows"] * inputs.scalars["n"] // 128,
-    budget=None,
     checks=(Check("answer", 1, host_cases(_sizes, 6)),),
     bugs=lab3_answers.PREDICT_REQUESTS,
-    variants=variants("lab3.predict_requests"),
     read="lesson 03, sections '16 bytes at a time' and 'Where it breaks: alignment'",
 )
 
-BREAKING_VALUE = Exercise(
-    id="lab3.breaking_value",
+BREAKING_VALUE = break_it(
+    "lab3.breaking_value",
     lab=LAB,
-    kind="break",
-    name="breaking_value",
     title="Break it: a row that shows that d was added",
-    parameters=("i", "n"),
-    outputs=(),
-    launch=None,
-    reference=lambda inputs: "",
-    budget=None,
     checks=(Check("answer", 1, break_cases((1024, 700, 1500))),),
     bugs=lab3_answers.BREAKING,
-    variants=variants("lab3.breaking_value"),
     read="lesson 03, sections 'Where the rule comes from' and 'Where it breaks: two empty states'",
     breaks=Break(
         of=TREE.id,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import battery, families, references
+from . import battery, families
 from .bugs import lab4_answers, softmax_register_cache, softmax_row_cache
 from .cases import host_cases, rows_case
-from .model import Budget, Case, Check, Exercise, Inputs
+from .declare import formula, softmax
+from .model import Budget, Case, Check, Inputs
 from .shapes import block_a_row, four_checks
-from .texts import variants
 
 LAB = "lab4_one_pass"
 THREADS = 256
@@ -18,10 +18,6 @@ ROW_CACHE = 4096
 SLOTS = 32
 REGISTER_CACHE = THREADS * SLOTS
 """Floats of a row that the registers of one block must hold: 8,192."""
-
-
-def _reference(inputs: Inputs) -> dict[str, np.ndarray]:
-    return {"Y": references.softmax(inputs.arrays["X"])}
 
 
 def _values(lengths: tuple[tuple[int, int], ...], longest: int) -> tuple[Case, ...]:
@@ -45,16 +41,11 @@ def _values(lengths: tuple[tuple[int, int], ...], longest: int) -> tuple[Case, .
 
 RAGGED = ((1, 1), (1, 31), (2, 257), (1, 1000))
 
-ROW = Exercise(
-    id="lab4.softmax_row_cache",
+ROW = softmax(
+    "lab4.softmax_row_cache",
     lab=LAB,
-    kind="kernel",
-    name="softmax_row_cache",
     title="One pass, the row in shared memory",
-    parameters=("X", "Y"),
-    outputs=("Y",),
     launch=block_a_row(THREADS),
-    reference=_reference,
     budget=Budget(loads={"X": 1}, stores={"Y": 1}),
     checks=four_checks(
         (2, 2, 2, 1),
@@ -68,20 +59,14 @@ ROW = Exercise(
         safety=((1, 2600), (2, 40)),
     ),
     bugs=softmax_row_cache.BUGS,
-    variants=variants("lab4.softmax_row_cache"),
     read="lesson 04, sections 'Keep the row: shared memory' and 'Where it breaks: whose values are these?'",
 )
 
-REGISTERS = Exercise(
-    id="lab4.softmax_register_cache",
+REGISTERS = softmax(
+    "lab4.softmax_register_cache",
     lab=LAB,
-    kind="kernel",
-    name="softmax_register_cache",
     title="One pass, the row in registers",
-    parameters=("X", "Y"),
-    outputs=("Y",),
     launch=block_a_row(THREADS),
-    reference=_reference,
     budget=Budget(loads={"X": 1}, stores={"Y": 1}),
     checks=four_checks(
         (2, 2, 2, 1),
@@ -95,7 +80,6 @@ REGISTERS = Exercise(
         safety=((1, 4500), (2, 40)),
     ),
     bugs=softmax_register_cache.BUGS,
-    variants=variants("lab4.softmax_register_cache"),
     read="lesson 04, sections 'Keep the row: registers' and 'Which numbers a thread keeps'",
 )
 
@@ -111,20 +95,15 @@ def _choice(inputs: Inputs) -> str:
     return "register_cache" if inputs.scalars["n"] <= REGISTER_CACHE else "warp"
 
 
-CHOOSE = Exercise(
-    id="lab4.choose_softmax",
+CHOOSE = formula(
+    "lab4.choose_softmax",
     lab=LAB,
-    kind="host",
     name="choose_softmax",
     title="Choose the kernel for a row length",
     parameters=("n",),
-    outputs=(),
-    launch=None,
     reference=_choice,
-    budget=None,
     checks=(Check("answer", 2, host_cases(_lengths, 9, names=("n",))),),
     bugs=lab4_answers.CHOOSE_SOFTMAX,
-    variants=variants("lab4.choose_softmax"),
     read="lesson 04, section 'Choosing'",
 )
 
@@ -139,20 +118,15 @@ def _one_pass_sectors(inputs: Inputs) -> int:
     return 2 * inputs.scalars["rows"] * (inputs.scalars["n"] // 8)
 
 
-PREDICT_SECTORS = Exercise(
-    id="lab4.predict_sectors",
+PREDICT_SECTORS = formula(
+    "lab4.predict_sectors",
     lab=LAB,
-    kind="host",
     name="one_pass_sectors",
     title="Predict the sectors of one pass",
     parameters=("rows", "n"),
-    outputs=(),
-    launch=None,
     reference=_one_pass_sectors,
-    budget=None,
     checks=(Check("answer", 1, host_cases(_sizes, 6)),),
     bugs=lab4_answers.PREDICT_SECTORS,
-    variants=variants("lab4.predict_sectors"),
     read="lesson 04, section 'Two instruments'",
 )
 

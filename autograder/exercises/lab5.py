@@ -11,6 +11,7 @@ from . import attention_families as families
 from . import attention_reference as references
 from .bugs import lab5_answers, online_attention, online_attention_tiles
 from .cases import break_cases, host_cases
+from .declare import break_it, formula
 from .model import Break, Budget, Check, Exercise, Inputs
 from .texts import kernel_text, variants
 
@@ -32,37 +33,27 @@ def _with_tile(rng: np.random.Generator) -> tuple[tuple[int, int, int], ...]:
     return ((4096, 64, 4096), (4096, 64, 16), (1000, 64, 64), (5, 32, 16), *drawn)
 
 
-NAIVE_BYTES = Exercise(
-    id="lab5.naive_bytes",
+NAIVE_BYTES = formula(
+    "lab5.naive_bytes",
     lab=LAB,
-    kind="host",
     name="naive_bytes",
     title="Predict the bytes of attention with a matrix",
     parameters=("n", "d"),
-    outputs=(),
-    launch=None,
     reference=lambda inputs: references.naive_bytes(**inputs.scalars),
-    budget=None,
     checks=(Check("answer", 1, host_cases(_n_and_d, 6, names=("n", "d"))),),
     bugs=lab5_answers.NAIVE_BYTES,
-    variants=variants("lab5.naive_bytes"),
     read="lesson 05, section 'The matrix is not needed'",
 )
 
-ONLINE_BYTES = Exercise(
-    id="lab5.online_bytes",
+ONLINE_BYTES = formula(
+    "lab5.online_bytes",
     lab=LAB,
-    kind="host",
     name="online_bytes",
     title="Predict the bytes of online attention",
     parameters=("n", "d", "query_tile"),
-    outputs=(),
-    launch=None,
     reference=lambda inputs: references.online_bytes(**inputs.scalars),
-    budget=None,
     checks=(Check("answer", 1, host_cases(_with_tile, 7, names=("n", "d", "query_tile"))),),
     bugs=lab5_answers.ONLINE_BYTES,
-    variants=variants("lab5.online_bytes"),
     read="lesson 05, section 'The matrix is not needed'",
 )
 
@@ -119,20 +110,12 @@ ATTENTION = Exercise(
     recorded=0,  # hundreds of accesses a score
 )
 
-BREAKING_VALUE = Exercise(
-    id="lab5.breaking_value",
+BREAKING_VALUE = break_it(
+    "lab5.breaking_value",
     lab=LAB,
-    kind="break",
-    name="breaking_value",
     title="Break it: O that is never rescaled",
-    parameters=("i", "n"),
-    outputs=(),
-    launch=None,
-    reference=lambda inputs: "values whose maximum moves after the first tile",
-    budget=None,
     checks=(Check("answer", 1, break_cases((40, 70))),),
     bugs=lab5_answers.BREAKING_VALUE,
-    variants=variants("lab5.breaking_value"),
     read="lesson 05, section 'The loud key'",
     breaks=Break(
         of="lab5.online_attention",

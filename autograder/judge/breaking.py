@@ -20,7 +20,7 @@ from . import errors, launches, outputs
 from .launches import Program
 from .lines import Lines
 from .outputs import Outcome
-from .reports import NOT_RUN, earned, shorten
+from .reports import NOT_RUN, answered
 
 STEP_LIMIT = 1_000_000  # of all positions of one case: hundreds for each of them
 
@@ -49,19 +49,9 @@ def answer(source: KernelSource, exercise: Exercise, check: Check, seed: int, st
         problem, told = (values.problem, "") if values.problem else trial(exercise.breaks, values.numbers, step_limit)
         results.append(CaseResult(case.name, case.group, not problem, None, problem or told))
         last = told or last
-    cases = shorten(results)
-    failed = [case for case in cases if not case.passed]
-    bugs = _recognised(exercise, given) if failed else ()
-    return CheckResult(
-        id=f"{exercise.id}.{check.name}",
-        passed=not failed,
-        points=earned(check.points, cases),
-        max_points=float(check.points),
-        cases=cases,
-        bug=bugs[0] if bugs else None,
-        bugs=bugs,
-        message=f"{failed[0].name}: {failed[0].message}" if failed else last,
-    )
+    failed = next((one for one in results if not one.passed), None)
+    message = f"{failed.name}: {failed.message}" if failed else last
+    return answered(exercise, check, results, _recognised(exercise, given) if failed else (), message)
 
 
 def evaluate(source: KernelSource, breaks: Break, case: Case, seed: int, step_limit: int) -> Values:

@@ -11,7 +11,7 @@ from ..source import KernelSource, SourceRefused
 from . import breaking, bugs, host, launches, outputs, running, safety, traffic
 from .ids import UnknownCheck, parse
 from .launches import STEP_LIMIT, Launched, Program
-from .reports import NOT_RUN, WORDS_LIMIT, all_fail, assemble, could_not_judge, earned, refused, shorten
+from .reports import NOT_RUN, WORDS_LIMIT, all_fail, answered, assemble, could_not_judge, refused
 
 CHECK_STEPS = 4  # launches' worth of STEP_LIMIT that all cases of a check may take together
 
@@ -193,33 +193,23 @@ def _safety(program: Program, check: Check, seed: int, steps: int) -> CheckResul
 def _result(
     program: Program, check: Check, tally: Tally, named: bugs.Named, findings: tuple[str, ...]
 ) -> CheckResult:
-    cases = shorten(tally.cases)
-    failed = [case for case in cases if not case.passed]
     first = next((run for run in tally.runs if run.trace is not None), None)
-    return CheckResult(
-        id=f"{program.exercise.id}.{check.name}",
-        passed=not failed,
-        points=earned(check.points, cases),
-        max_points=float(check.points),
-        cases=cases,
-        bug=named[0] if named else None,
-        bugs=named,
+    return answered(
+        program.exercise,
+        check,
+        tally.cases,
+        named,
+        _summary(program, check, tally),
         findings=findings,
         traffic=traffic.totals(first.trace) if first else None,
         ledger=traffic.ledger(program, first) if first else (),
-        message=_summary(program, check, tally, cases, failed),
     )
 
 
-def _summary(
-    program: Program,
-    check: Check,
-    tally: Tally,
-    cases: Sequence[CaseResult],
-    failed: Sequence[CaseResult],
-) -> str:
+def _summary(program: Program, check: Check, tally: Tally) -> str:
+    failed = next((case for case in tally.cases if not case.passed), None)
     if failed:
-        return f"{failed[0].name}: {failed[0].message}"
+        return f"{failed.name}: {failed.message}"
     if check.name == "traffic":
         run = tally.runs[0]
         uses = [use for use in traffic.account(program, run) if use.lines]
@@ -229,9 +219,9 @@ def _summary(
         return f"{' and '.join(told)}, as budgeted."
     if check.name == "safety":
         return "No findings, whatever the order of the threads."
-    worst = max(cases, key=lambda case: case.gate_fraction or 0.0)
+    worst = max(tally.cases, key=lambda case: case.gate_fraction or 0.0)
     share = worst.gate_fraction or 0.0
-    return f"{len(cases)} cases right; the largest error is {share:.2g} of what is allowed ({worst.name})."
+    return f"{len(tally.cases)} cases right; the largest error is {share:.2g} of what is allowed ({worst.name})."
 
 
 def _not_run(case: Case, spending: Spending) -> CaseResult:

@@ -11,7 +11,7 @@ from ..report import CaseResult, CheckResult
 from ..source import HostStepLimit, KernelSource, gather_text, run_host
 from . import errors
 from .lines import Lines
-from .reports import NOT_RUN, earned, shorten
+from .reports import NOT_RUN, answered
 
 STEP_LIMIT = 400_000  # of one call: a loop over every element of the sizes asked for still fits
 
@@ -38,19 +38,9 @@ def answer(source: KernelSource, exercise: Exercise, check: Check, seed: int, st
             given.append((inputs, found))
             message = found.problem or compare(found.value, exercise.reference(inputs), inputs)
         results.append(CaseResult(case.name, case.group, not message, None, message))
-    cases = shorten(results)
-    failed = [case for case in cases if not case.passed]
-    bugs = matching_bugs(exercise, given) if failed else ()
-    return CheckResult(
-        id=f"{exercise.id}.{check.name}",
-        passed=not failed,
-        points=earned(check.points, cases),
-        max_points=float(check.points),
-        cases=cases,
-        bug=bugs[0] if bugs else None,
-        bugs=bugs,
-        message=failed[0].message if failed else f"Right for all {len(cases)} sizes.",
-    )
+    failed = next((one for one in results if not one.passed), None)
+    message = failed.message if failed else f"Right for all {len(results)} sizes."
+    return answered(exercise, check, results, matching_bugs(exercise, given) if failed else (), message)
 
 
 def call(source: KernelSource, inputs: Inputs, step_limit: int) -> Answer:

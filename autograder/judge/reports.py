@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ..exercises.model import Check, Exercise
 from ..report import CaseResult, CheckResult, Report
@@ -42,6 +43,29 @@ def shorten(cases: Iterable[CaseResult]) -> tuple[CaseResult, ...]:
                 case = CaseResult(case.name, case.group, False, case.gate_fraction, "fails too")
         result.append(case)
     return tuple(result)
+
+
+def answered(
+    exercise: Exercise,
+    check: Check,
+    results: Iterable[CaseResult],
+    named: tuple[dict[str, str], ...],
+    message: str,
+    **more: Any,
+) -> CheckResult:
+    """The result of one check from those of its cases; ``more`` are further fields of it."""
+    cases = shorten(results)
+    return CheckResult(
+        id=f"{exercise.id}.{check.name}",
+        passed=all(case.passed for case in cases),
+        points=earned(check.points, cases),
+        max_points=float(check.points),
+        cases=cases,
+        bug=named[0] if named else None,
+        bugs=named,
+        message=message,
+        **more,
+    )
 
 
 def assemble(exercise: Exercise, origin: str, checks: Sequence[CheckResult]) -> Report:
