@@ -71,6 +71,9 @@ def load(source: KernelSource, exercise: Exercise) -> Program:
     if exercise.harness is not None:
         ours = f"the kernel that calls `{source.name}`"
         source = harnessed(source, exercise.harness)
+    from ..simulator import install
+
+    install()  # so that the types a kernel declares are kept
     kernel = source.load()
     return Program(
         kernel=kernel,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.simulator import fresh
+from autograder.simulator.declared import keep_signatures
 from autograder.simulator.errors import KernelError, LaunchError
 from autograder.simulator.intrinsics import KERNEL_ONLY, KernelName
 from autograder.simulator.numba_launch import plain_launch
@@ -92,6 +93,7 @@ def install() -> None:
         return Configured(self, (ntasks + threads - 1) // threads, threads, stream, sharedmem)
 
     _watch_device_arrays(cuda)
+    keep_signatures(cuda)
     kind._stock_call = stock_call
     kind.__call__ = call
     kind.__getitem__ = configure

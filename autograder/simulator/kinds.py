@@ -84,6 +84,8 @@ def of_value(value: Any, coarse: bool = False) -> Kind | None:
     """The kind that numba gives to a Python or NumPy value; ``coarse`` rounds magnitudes up to a few steps."""
     if isinstance(value, (bool, np.bool_)):
         return BOOL
+    if isinstance(value, np.timedelta64):  # which NumPy counts among the integers
+        return None
     if isinstance(value, (int, np.integer)):
         size = abs(int(value))
         name = value.dtype.name if isinstance(value, np.integer) else "int64" if -(2**63) <= value < 2**63 else "uint64"

@@ -9,6 +9,7 @@ import numpy as np
 
 from autograder.simulator.arguments import bind_arguments, kinds_of, write_back
 from autograder.simulator.arrays import DeviceArray
+from autograder.simulator.declared import as_declared
 from autograder.simulator.errors import LaunchError
 from autograder.simulator.machine import SHARED_LIMIT, Machine
 from autograder.simulator.names import python_function
@@ -66,6 +67,7 @@ def launch(kernel: Any, grid: Any, block: Any, args: Sequence[Any], *, names: Se
         raise LaunchError(f"dynamic shared memory of {dynamic_shared} bytes: 0 to {SHARED_LIMIT} are allowed")
     machine = Machine(full_grid, full_block, record=record, step_limit=step_limit,
                       stop_at_first=stop_at_first, dynamic_shared=dynamic_shared)
+    args = as_declared(kernel, args)
     bound = bind_arguments(machine.memory, function, args, names)
     machine.debug = bool(getattr(kernel, "_debug", False))
     machine.bind(specialise(function, kinds_of(function, args, bound)))

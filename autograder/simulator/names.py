@@ -76,7 +76,10 @@ def dtype_name(value: Any) -> str:
     """The name of the dtype that a numpy or numba type, a dtype or a string stands for. Raises TypeError for others."""
     if isinstance(value, (type, np.dtype, str)):
         return np.dtype(value).name
-    return np.dtype(str(value)).name
+    try:
+        return np.dtype(str(value)).name
+    except ValueError:  # NumPy takes the text of a numba record for a list of fields
+        raise TypeError(f"{value} is no type of a number") from None
 
 
 def cast(value: Any) -> Callable[[Any], Any]:
@@ -133,7 +136,7 @@ def in_register(value: Any) -> Any:
         return f64(value)
     if type(value) is complex:
         return np.complex128(value)
-    if isinstance(value, np.integer):
+    if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
         return int(value)
     if isinstance(value, np.bool_):
         return bool(value)
