@@ -43,11 +43,11 @@ def closure(names):
         name = canonicalize_name(queue.pop())
         if name in found:
             continue
+        found.add(name)
         try:
             needed = metadata.requires(name) or []
-        except metadata.PackageNotFoundError:
+        except metadata.PackageNotFoundError:  # an extra that is not installed here
             continue
-        found.add(name)
         for line in needed:
             one = Requirement(line)
             if one.marker is None or one.marker.evaluate({"extra": ""}):
