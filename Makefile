@@ -14,7 +14,7 @@ PIP_FLAGS := --disable-pip-version-check --quiet
 RUN := PATH="$(abspath $(BIN)):$$PATH"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test kill-matrix test-numba-only lab build check wheel bundle clean
+.PHONY: help setup demo test kill-matrix stock-nbgrader test-numba-only lab build check wheel bundle clean
 
 help:  ## what there is
 	@echo "make setup            the environment in $(VENV)"
@@ -22,6 +22,7 @@ help:  ## what there is
 	@echo "make lab              JupyterLab on labs/"
 	@echo "make test             all tests"
 	@echo "make kill-matrix      each wrong kernel against every check of its exercise"
+	@echo "make stock-nbgrader   the bundled class by nbgrader autograde, against autograder grade"
 	@echo "make test-numba-only  the simulator's tests with numba alone, as on macOS"
 	@echo "make build            notebooks from the sources in solutions/ and course/"
 	@echo "make check            fail when a notebook is not what its source builds"
@@ -48,6 +49,9 @@ test: $(READY)
 
 kill-matrix: $(READY)
 	@$(RUN) KILL_MATRIX=complete python -m pytest tests/test_kill_matrix.py
+
+stock-nbgrader: $(READY)
+	@$(RUN) STOCK_NBGRADER=complete python -m pytest -n logical tests/test_classroom_demo.py
 
 lab: $(READY)
 	@$(RUN) jupyter lab --notebook-dir=labs $(if $(filter 0,$(shell id -u)),--allow-root)

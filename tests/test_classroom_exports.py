@@ -6,11 +6,14 @@ import csv
 import json
 import os
 
+import classroom_lab as small
 import pytest
+from classroom_lab import alembic_once  # noqa: F401  (a fixture)
 from classroom_outcome import LAB, MAX, WRITTEN, row, write_outcome
 
 from autograder import cli
-from autograder.classroom import grades
+from autograder.classroom import grades, platforms
+from autograder.classroom.collect import Submission
 from autograder.classroom.errors import ClassroomError
 from autograder.classroom.exports import people, sheet
 from autograder.classroom.outcome import read_outcome
@@ -155,6 +158,38 @@ def test_two_students_are_not_taken_for_one_line():
     assert found == {} and len(sentences) == 3
     found, _ = people.match(["Ann", "ann"], roster)
     assert set(found) == {"Ann"}
+
+
+def test_without_a_roster_marks_go_back_to_where_the_class_came_from(tmp_path, monkeypatch):
+    """Canvas's own number stands in the names of its download, and is what its gradebook finds a student by."""
+    monkeypatch.setattr("autograder.child.run_judge", small.judge)
+    monkeypatch.setattr("autograder.source.gather_notebook", small.gather)
+    small.write_release(tmp_path)
+    for name in (f"doejane_12345_11_{LAB}.ipynb", f"anon_a1B2c_12_{LAB}.ipynb", f"s_7_13_{LAB}.ipynb"):
+        small.write(tmp_path / "submitted" / name, small.answered())
+    small.run(tmp_path)
+    out = tmp_path / "out"
+    assert platforms.read(out) == {
+        "doejane_12345": ("Canvas", "12345"), "anon_a1B2c": ("Canvas", "a1B2c"), "s_7": ("Canvas", "7")
+    }
+    export("canvas", "--grades", out, "--to", tmp_path / "c.csv")
+    who = {line[0]: line[1:4] for line in table(tmp_path / "c.csv")[2:]}
+    assert who == {"doejane_12345": ["12345", "", ""], "s_7": ["7", "", ""], "anon_a1B2c": ["", "", "anon_a1B2c"]}
+    os.remove(out / "platforms.json")  # as after a class in nbgrader's folders: a name is only a name
+    export("canvas", "--grades", out, "--to", tmp_path / "c.csv")
+    assert {line[0]: line[1:4] for line in table(tmp_path / "c.csv")[2:]}["s_7"] == ["", "", "s_7"]
+
+
+def test_what_platforms_said_is_kept_over_runs_and_a_damaged_file_is_forgotten(tmp_path):
+    ann, bob = (Submission(name, LAB, platform="Canvas", platform_id=own) for name, own in (("ann", "1"), ("bob", "2")))
+    platforms.keep(tmp_path, [Submission("zoe", LAB)])
+    assert os.listdir(tmp_path) == []
+    platforms.keep(tmp_path, [ann])
+    platforms.keep(tmp_path, [bob])
+    assert platforms.read(tmp_path) == {"ann": ("Canvas", "1"), "bob": ("Canvas", "2")}
+    assert people.without_roster("Ann Lee", "Gradescope", "ann@x.org").email == "ann@x.org"
+    (tmp_path / platforms.PLATFORMS_FILE).write_text('{"ann": 3}')
+    assert platforms.read(tmp_path) == {}
 
 
 # -- Moodle --------------------------------------------------------------------------------------

@@ -3,9 +3,11 @@
 import io
 import json
 import os
+import re
 import stat
 import unicodedata
 import zipfile
+from pathlib import Path
 
 import classroom_lab as small
 import pytest
@@ -86,6 +88,33 @@ DOWNLOADS = {
             f"Lab 1_mroe_attempt_2026-10-01-10-11-12_{LAB}.ipynb": "max",
         },
         {"jdoe": "new", "mroe": "max"},
+    ),
+    "moodle anonymous": (
+        {
+            f"Participant_77_assignsubmission_file/{LAB}.ipynb": "one",
+            f"Participant_78_assignsubmission_file/{LAB}.ipynb": "two",
+            f"Team Red_12_assignsubmission_file/{LAB}.ipynb": "team",
+        },
+        {"Participant 77": "one", "Participant 78": "two", "Team Red": "team"},
+    ),
+    "blackboard underscores": (
+        {
+            f"Lab_1_j_doe_attempt_2026-10-01-10-11-12_{LAB}.ipynb": "j",
+            f"Lab_1_k_doe_attempt_2026-10-01-10-11-12_{LAB}.ipynb": "k",
+            f"Lab_1_doe_attempt_2026-10-01-10-11-12_{LAB}.ipynb": "d",
+            f"Lab_1_mroe_attempt_2026-10-01-10-11-12_{LAB}.ipynb": "max",
+        },
+        {"j_doe": "j", "k_doe": "k", "doe": "d", "mroe": "max"},
+    ),
+    "brightspace": (
+        {
+            f"11-900 - Mary-Ann O'Neil - Sep 24, 2026 926 PM/{LAB}.ipynb": "old",
+            f"11-900 - Mary-Ann O'Neil - Oct 1, 2026 1204 AM/{LAB} (1).ipynb": "new",
+            f"12-900 - Sam Lee - Sep 24, 2026 1131 AM/{LAB}.ipynb": "one",
+            f"13-900 - Sam Lee - Sep 24, 2026 1131 PM/answers/{LAB}.ipynb": "two",
+            "index.html": None,
+        },
+        {"Mary-Ann O'Neil": "new", "Sam Lee (12)": "one", "Sam Lee (13)": "two"},
     ),
     "gradescope": (
         {
@@ -198,6 +227,9 @@ def test_downloads(tmp_path, kind, packing):
         assert any("final.ipynb" in note for note in said["muellerann_33333"].notes)
     if kind == "blackboard":
         assert said["jdoe"].timestamp == "2026-10-02 09:00:00 UTC"
+    if kind == "brightspace":
+        assert said["Mary-Ann O'Neil"].timestamp == "2026-10-01 00:04:00 UTC"
+        assert said["Sam Lee (13)"].timestamp == "2026-09-24 23:31:00 UTC"
     if kind == "flat":
         assert any("does not say who" in note for note in said[f"{LAB} (3)"].notes)
     if kind == "nbgrader":
@@ -435,6 +467,22 @@ def test_several_labs_in_one_flat_folder(tmp_path):
     assert grading._of_other_labs([mine, other], 2)[1].submission.missing
     assert grading._of_other_labs([other], 2) == [other]
     assert grading._of_other_labs([mine, other], 1) == [mine, other]
+
+
+def test_the_readmes_table_of_names_is_true():
+    readme = (Path(naming.__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| [^|]+ \|$", readme, re.MULTILINE)
+    seen = set()
+    for platform, names, students in rows:
+        called = re.findall("`([^`]+)`", students)
+        for name in re.findall("`([^`]+)`", names):
+            label = naming.read_label(name.rstrip("/"))
+            if label is not None and platform in ("Canvas", "Moodle", "Blackboard", "Brightspace"):
+                assert label.platform == platform and label.student in (called or ["Jane Doe"])
+                seen.add(platform)
+    assert seen == {"Canvas", "Moodle", "Blackboard", "Brightspace"}
+    (gradescope,) = [name for _, names, _ in rows for name in re.findall("`(submission_[0-9]+)/`", names)]
+    assert naming.read_label(gradescope).platform == "Gradescope"
 
 
 def test_labels_leave_ordinary_names_alone():

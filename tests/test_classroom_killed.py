@@ -177,6 +177,72 @@ def test_leftovers_of_a_run_in_out_and_in_the_temporary_folder(one, monkeypatch,
     assert not list((one / "out").glob(".grading-*")) and not list(scratch.glob("autograder-intake-*"))
 
 
+def parts(root):
+    return sorted(path.name for path in root.rglob("*") if path.name.endswith(files.PART))
+
+
+@POSIX
+@pytest.mark.parametrize("name", ["seed.txt", "grades.csv"])
+def test_half_of_a_file_is_gone_after_the_next_run(one, name):
+    """A kill in the middle of a write leaves a hidden file beside its place."""
+
+    def work():
+        real = files._put
+        files._put = lambda part, path, mode: (path.name == name and os.kill(os.getpid(), 9)) or real(part, path, mode)
+        run(one, ready=lambda: files.write_atomically(one / "out" / "seed.txt", b"5\n"))
+
+    assert in_a_process_that_dies(work) == signal.SIGKILL
+    (left,) = parts(one / "out")
+    assert left.startswith(f".{name}.")
+    run(one, ready=lambda: files.write_atomically(one / "out" / "seed.txt", b"5\n"))
+    assert parts(one / "out") == []
+
+
+@POSIX
+def test_half_of_a_file_that_is_being_written_stays(tmp_path):
+    """Another run's, or a stranger's with a name like it."""
+    place = tmp_path / "grades.csv"
+    file, living = files._new_part(place)
+    strangers = [".grades.csv.swp", ".grades.csv.abcdefgh", ".other.csv.abcdefgh.part", ".grades.csv.x.abcdefgh.part"]
+    for name in strangers:
+        (tmp_path / name).write_text("mine")
+    with file:
+        files.write_atomically(place, b"new")
+        assert sorted(os.listdir(tmp_path)) == sorted([*strangers, "grades.csv", living.name])
+    files.write_atomically(place, b"newer")
+    assert sorted(os.listdir(tmp_path)) == sorted([*strangers, "grades.csv"])
+
+
+def test_a_part_that_is_cleared_away_while_it_is_made_is_made_again(tmp_path, monkeypatch):
+    """Between the making of a part and its lock another run may take it for a dead one's."""
+    place, made = tmp_path / "grades.csv", []
+    lock = files.lock
+
+    def late(file):
+        made.append(sorted(tmp_path.glob(f".*{files.PART}")))
+        if len(made) == 1:
+            made[0][0].unlink()
+        lock(file)
+
+    monkeypatch.setattr(files, "WINDOWS", False)
+    monkeypatch.setattr(files, "lock", late)
+    files.write_atomically(place, b"all")
+    assert len(made) == 2 and place.read_bytes() == b"all" and os.listdir(tmp_path) == ["grades.csv"]
+
+
+def test_half_of_a_file_is_nobodys_submission(one):
+    half = f".{small.LAB}.ipynb.abcdefgh{files.PART}"
+    small.write(one / "submitted" / half, small.answered(row_max=small.BAD))
+    small.write(one / "submitted" / "ann" / small.LAB / half, small.answered(row_max=small.BAD))
+    small.write(one / "submitted" / "bob" / small.LAB / half, small.answered())
+    run(one)
+    assert {name: line["status"] for name, line in lines(one).items()} == {
+        "ann": "needs manual grading",
+        "bob": "could not be judged",
+    }
+    assert lines(one)["ann"]["score"] == "3" and "holds no notebook" in lines(one)["bob"]["notes"]
+
+
 # a gradebook that somebody holds
 
 

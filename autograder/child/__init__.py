@@ -13,14 +13,15 @@ from ..judge.ids import UnknownCheck, parse
 from ..judge.reports import all_fail, could_not_judge
 from ..report import Report
 from ..source import KernelSource
-from . import codec
+from . import codec, limits
 from .pool import always_sandboxed, sandboxing, shared
 from .worker import WorkerFailed
 
 WALL_S = 20.0
 MEMORY_MB = 1024
+PATIENCE = 10  # times WALL_S on the clock, where the child's processor time is limited: others may keep it waiting
 
-__all__ = ["MEMORY_MB", "WALL_S", "always_sandboxed", "run_judge", "sandboxing", "warm_up"]
+__all__ = ["MEMORY_MB", "WALL_S", "always_sandboxed", "run_judge", "run_picture", "sandboxing", "warm_up"]
 
 
 def run_judge(
@@ -34,22 +35,15 @@ def run_judge(
 ) -> Report:
     """Judge ``source`` against an exercise or one of its checks, in a child process.
 
-    ``wall_s``: seconds of wall clock for each check, start-up of the child not counted; ``step_limit``:
-    simulated steps per launch (None: the judge's own); ``memory_mb``: MiB that judging may add. What the
-    kernel printed is in ``report.details["printed"]``. Safe to call from several threads, each gets a
-    child of its own. KeyboardInterrupt ends the child and is passed on.
+    ``wall_s``: seconds of the child's processor time for each check, and of the wall clock where a system cannot
+    limit that time, start-up of the child not counted; ``step_limit``: simulated steps per launch (None: the
+    judge's own); ``memory_mb``: MiB that judging may add. What the kernel printed is in
+    ``report.details["printed"]``. Safe to call from several threads, each gets a child of its own.
+    KeyboardInterrupt ends the child and is passed on.
     """
-    limit_s = wall_s * _checks(check_id)
-    job = {
-        "source": source.as_json(),
-        "check_id": check_id,
-        "seed": seed,
-        "wall_s": limit_s,
-        "step_limit": step_limit,
-        "memory_mb": memory_mb,
-    }
+    job = _job(source, check_id, seed, wall_s * _checks(check_id), memory_mb, step_limit)
     try:
-        reply = _attempt(job, limit_s)
+        reply = _attempt(job)
     except WorkerFailed as failure:
         return _failure(source, check_id, failure, job)
     if "report" in reply:
@@ -62,6 +56,16 @@ def run_judge(
     )
 
 
+def run_picture(source: KernelSource, check_id: str, seed: int = 0) -> str:
+    """An HTML ``<img>`` of where ``source`` reads and writes in a check of traffic, made in a child process; ""
+    where there is none. Never raises for what a student did."""
+    try:
+        reply = _attempt({**_job(source, check_id, seed, WALL_S, MEMORY_MB), "picture": True})
+    except WorkerFailed:
+        return ""
+    return reply.get("picture", "")
+
+
 def warm_up() -> None:
     """Start a child in the background, so that the first check does not wait for numba's import.
     Never raises: a child that cannot be started is reported by the check that needs it."""
@@ -71,10 +75,24 @@ def warm_up() -> None:
         return
 
 
-def _attempt(job: dict[str, Any], wall_s: float) -> dict[str, Any]:
+def _job(
+    source: KernelSource, check_id: str, seed: int, wall_s: float, memory_mb: int, step_limit: int | None = None
+) -> dict[str, Any]:
+    """What is sent to the child."""
+    return {
+        "source": source.as_json(),
+        "check_id": check_id,
+        "seed": seed,
+        "wall_s": wall_s,
+        "step_limit": step_limit,
+        "memory_mb": memory_mb,
+    }
+
+
+def _attempt(job: dict[str, Any]) -> dict[str, Any]:
     """One job. When a child that had judged others before dies of it, once more in a fresh one: what
     the others left behind may be to blame."""
-    used = False
+    used, wall_s = False, job["wall_s"] * (PATIENCE if limits.CPU_TIME else 1)
     try:
         with shared().lend() as worker:
             used = worker.jobs > 0

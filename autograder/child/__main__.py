@@ -76,13 +76,13 @@ def answer(job: dict[str, Any]) -> dict[str, Any]:
 
     printed = Bounded()
     limits.per_job(job["wall_s"], job["memory_mb"])
+    source = KernelSource.from_json(job["source"])
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        report = judge(
-            KernelSource.from_json(job["source"]),
-            job["check_id"],
-            job["seed"],
-            step_limit=job["step_limit"],
-        )
+        if job.get("picture"):
+            from ..xray.of_check import picture_of
+
+            return {"picture": picture_of(source, job["check_id"], job["seed"])}
+        report = judge(source, job["check_id"], job["seed"], step_limit=job["step_limit"])
     message = codec.report_to_dict(report)
     if printed.text():
         message["details"] = {**message["details"], "printed": printed.text()}

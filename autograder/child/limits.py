@@ -11,6 +11,7 @@ except ImportError:
     resource = None  # type: ignore[assignment]
 
 MIB = 1 << 20
+CPU_TIME = hasattr(resource, "RLIMIT_CPU")  # whether a process that has used up its processor time is ended
 
 
 def once() -> None:
@@ -20,13 +21,13 @@ def once() -> None:
 
 
 def per_job(wall_s: float, memory_mb: int) -> None:
-    """Allow ``wall_s`` more seconds of processor time (and a little) and ``memory_mb`` more MiB of
+    """Allow ``wall_s`` more seconds of processor time (rounded up) and ``memory_mb`` more MiB of
     address space than the process has now. Both count from now, because a warm worker has already
     spent some of each on earlier jobs and on importing numba."""
     if resource is None:
         return
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    _soften("RLIMIT_CPU", int(usage.ru_utime + usage.ru_stime + wall_s) + 5)
+    _soften("RLIMIT_CPU", int(usage.ru_utime + usage.ru_stime + wall_s) + 1)
     if sys.platform.startswith("linux"):
         _soften("RLIMIT_AS", _address_space() + memory_mb * MIB)
 

@@ -11,7 +11,6 @@ import re
 import stat
 import struct
 import zipfile
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,18 +96,27 @@ def extract(archive: zipfile.ZipFile, member: Member, to: Path, budget: Budget) 
         )
     written = 0
     try:
-        with archive.open(info) as source, to.open("wb") as target:
-            while block := source.read(_CHUNK):
+        with to.open("wb") as target:
+            for block in _blocks(archive, info, called):
                 written += len(block)
                 if written > limit or written > info.file_size:
                     raise ArchiveRefused(_too_large(called, written))
                 target.write(block)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    finally:
+        budget.left -= written
+
+
+def _blocks(archive: zipfile.ZipFile, info: zipfile.ZipInfo, called: str) -> Iterator[bytes]:
+    """A member's bytes. Raises ArchiveRefused for whatever a damaged one makes of its decompressor: each of the four
+    kinds has errors of its own."""
+    try:
+        with archive.open(info) as source:
+            while block := source.read(_CHUNK):
+                yield block
+    except Exception as error:
         raise ArchiveRefused(
             f"The file {called} in the archive cannot be unpacked ({_why(error)}). Hand in the notebook itself."
         ) from error
-    finally:
-        budget.left -= written
 
 
 def _refusal(text: str, parts: tuple[str, ...], info: zipfile.ZipInfo, name: str) -> str:

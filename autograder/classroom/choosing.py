@@ -58,7 +58,7 @@ def candidates(node: Node, label: Label | None, lab: str) -> list[Candidate]:
         return _strays(node, lab)
     if not place.is_folder:
         return [Candidate(place, place.name, EXACT)]
-    timestamp = _timestamp(place)
+    timestamp = _timestamp(node, place)
     if place is node:
         note = f"The notebook lay in the student's own folder; it was taken as {lab}/{lab}.ipynb."
         inside = [child for child in node.children or () if not child.is_folder and _fit(child.name, lab)[0] != OTHER]
@@ -75,7 +75,7 @@ def _labelled(node: Node, label: Label, lab: str) -> list[Candidate]:
             return []
         return [_candidate(node, (), lab, label=label, name=label.file)]
     found = [
-        _candidate(child, above, lab, _timestamp(node), label=label)
+        _candidate(child, above, lab, label=label)
         for above, child in node.files()
         if not naming.of_other_lab("/".join((*above, child.name)), lab)
     ]
@@ -222,7 +222,11 @@ def _lab_folder(node: Node, lab: str) -> tuple[Node | None, str]:
     return None, ""
 
 
-def _timestamp(folder: Node) -> str | None:
+def _timestamp(student: Node, folder: Node) -> str | None:
+    """What nbgrader's collecting has written down. In an archive of the student's own it would be the student's
+    word, as in a folder that a platform has named."""
+    if any(node.path is None and node.raw.lower().endswith(".zip") for node in (student, folder)):
+        return None
     for child in folder.children or ():
         if child.name == "timestamp.txt" and child.path is not None:
             try:

@@ -15,6 +15,7 @@ from typing import BinaryIO
 
 from autograder.classroom.errors import ClassroomError
 from autograder.classroom.files import remove_folder
+from autograder.classroom.locks import lock
 
 CLAIM = ".in-use"
 NEWBORN_S = 600.0  # a folder without a claim may be one that a run is just making
@@ -54,7 +55,7 @@ def alone(place: Path, wait_s: float, sentence: str) -> Iterator[None]:
     with place.open("ab") as file:
         while True:
             try:
-                _lock(file)
+                lock(file)
                 break
             except OSError as error:
                 if time.monotonic() > until:
@@ -73,7 +74,7 @@ def _claim(prefix: str, parent: Path) -> tuple[Path, BinaryIO]:
             remove_folder(folder)
             raise
         try:
-            _lock(claim)
+            lock(claim)
         except BlockingIOError:  # another run is just sweeping it away
             claim.close()
             continue
@@ -95,20 +96,7 @@ def _in_use(folder: Path) -> bool:
         return time.time() - os.lstat(folder).st_mtime < NEWBORN_S
     with claim:
         try:
-            _lock(claim)
+            lock(claim)
         except OSError:
             return True
     return False
-
-
-def _lock(file: BinaryIO) -> None:
-    """Lock an open file for this process, without waiting. Raises OSError when another has it."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        import msvcrt
-
-        file.seek(0)
-        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
-    else:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -37,14 +37,15 @@ class ClusterError(ClassroomError):
 def judge_remotely(job: dict[str, Any], engine: str) -> bytes:
     """Runs in a worker's process, which only starts and feeds the child: {"report", "seconds", "note"}, or
     {"other"} when this worker's judge is not ours. As JSON, the language that a child's reports travel in."""
-    from autograder.child import always_sandboxed, codec, run_judge
+    from autograder.child import always_sandboxed, codec
+    from autograder.classroom.judging import judge_with_picture
     from autograder.source import KernelSource
 
     if engine_digest() != engine:
         return codec.encode({"other": "another version of the course, or of numba, NumPy or Python"})
     note = always_sandboxed()
     started = time.perf_counter()
-    report = run_judge(KernelSource.from_json(job["source"]), job["check_id"], job["seed"])
+    report = judge_with_picture(KernelSource.from_json(job["source"]), job["check_id"], job["seed"])
     seconds = time.perf_counter() - started
     return codec.encode({"report": codec.report_to_dict(report), "seconds": seconds, "note": note})
 

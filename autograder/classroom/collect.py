@@ -24,6 +24,7 @@ __all__ = ["Collected", "Submission", "collect", "readable"]
 METADATA_FILE = "submission_metadata.yml"
 LARGEST_METADATA = 64 * 1024 * 1024
 SEVERAL = 2  # notebooks in the only folder: a class's, not a student's
+_OTHER_STEPS = frozenset({"source", "release", "autograded", "feedback"})  # nbgrader's folders beside "submitted"
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,14 @@ def collect(tree: Node, lab: str, left_out: tuple[str, ...] = (), where: str = "
 
     Raises NothingToGrade (a sentence) when there is no student, or nobody handed in this lab.
     """
-    top = _top(tree, lab)
-    pieces, ignored = _pieces(top, lab)
+    inside = _course_submissions(tree)
+    if inside is None and _is_one_students(tree, lab):
+        name, note = student_id(_without_zip(tree.raw))
+        pieces, ignored = [_Piece(name, note, tree)], [f"{tree.name} is one student's folder, not a class's."]
+    else:
+        pieces, ignored = _pieces(_top(tree if inside is None else inside, lab), lab)
+    if inside is not None:
+        ignored.append(f"{tree.name} is a whole nbgrader course: what lies in its folder submitted was graded.")
     ignored = [*left_out, *ignored]
     by_student: dict[str, list[_Piece]] = {}
     for piece in pieces:
@@ -84,7 +91,7 @@ def collect(tree: Node, lab: str, left_out: tuple[str, ...] = (), where: str = "
     submissions = [_submission(student, mine, lab) for student, mine in sorted(by_student.items())]
     submissions = _apart(submissions)
     if all(submission.missing for submission in submissions):
-        hint = f" {ignored[0]}" if ignored else ""
+        hint = _hint(tree, lab) or (f" {ignored[0]}" if ignored else "")
         raise NothingToGrade(
             f"No submission of {lab} in {where or tree.name}: expected STUDENT/{lab}/{lab}.ipynb in it, or "
             f"a learning platform's download.{hint}"
@@ -95,11 +102,44 @@ def collect(tree: Node, lab: str, left_out: tuple[str, ...] = (), where: str = "
 # -- from the tree to the students' pieces -----------------------------------------------------
 
 
+def _course_submissions(tree: Node) -> Node | None:
+    """The folder submitted of a whole nbgrader course, where that is what was given: its folders source,
+    autograded and so on would look like students'."""
+    folders = {node.name: node for node in tree.children or () if node.is_folder}
+    return folders.get("submitted") if folders.keys() & _OTHER_STEPS else None
+
+
+def _is_one_students(tree: Node, lab: str) -> bool:
+    """Whether the folder that was given is a student's own: it holds nothing but labs, this one among them."""
+    matter = _that_matter(tree.children or ())
+    labs = [node for node in matter if node.is_folder and naming.same(node.name, lab)]
+    return (
+        any(naming.same(_stem(child), lab) for node in labs for child in node.children or () if not child.is_folder)
+        and all(node.is_folder for node in matter)
+        and all(node in labs or naming.of_other_lab(node.name, lab) for node in matter)
+    )
+
+
+def _hint(tree: Node, lab: str) -> str:
+    """Which folder was perhaps meant, where one below holds a class."""
+    found = [node for node in tree.children or () if node.is_folder and _holds_class(node, lab)]
+    return f" {found[0].name} in it looks like a class: give that folder with --submitted." if found else ""
+
+
+def _holds_class(node: Node, lab: str) -> bool:
+    return _course_submissions(node) is not None or _wraps_platform(node, lab) or _wraps_class(node, lab)
+
+
+def _that_matter(nodes: Iterable[Node]) -> list[Node]:
+    """Folders, and files that may be somebody's work."""
+    return [node for node in nodes if node.is_folder or node.problem or node.ending in (".ipynb", ".py", ".zip")]
+
+
 def _top(tree: Node, lab: str) -> tuple[Node, ...]:
     """The nodes that stand for students: below folders that only wrap a whole class. A folder beside
     students' folders is a student's, whatever the names in it say: it must not speak for the others."""
     nodes = tree.children or ()
-    matter = [node for node in nodes if node.is_folder or node.problem or node.ending in (".ipynb", ".py", ".zip")]
+    matter = _that_matter(nodes)
     if matter and all(node.is_folder and _wraps_platform(node, lab) for node in matter):
         return tuple(inner for node in matter for inner in _top(node, lab))
     if len(matter) == 1 and matter[0].is_folder and _wraps_class(matter[0], lab):
@@ -150,10 +190,10 @@ def _pieces(top: Iterable[Node], lab: str) -> tuple[list[_Piece], list[str]]:
     metadata = _metadata(nodes, ignored)
     labels = _labels(nodes)
     has_folders = any(node.is_folder and labels[id(node)] is None for node in nodes)
-    moodle: dict[str, set[str]] = {}
+    namesakes: dict[str, set[str]] = {}
     for label in labels.values():
-        if label is not None and label.platform == "Moodle":
-            moodle.setdefault(alike(student_id(label.student)[0]), set()).add(label.id)
+        if label is not None and label.platform in naming.NUMBERED:
+            namesakes.setdefault(alike(student_id(label.student)[0]), set()).add(label.id)
     for node in nodes:
         label = labels[id(node)]
         if node.name in metadata or (label and label.platform == "Gradescope"):
@@ -162,12 +202,12 @@ def _pieces(top: Iterable[Node], lab: str) -> tuple[list[_Piece], list[str]]:
             continue  # another lab's, in nbgrader's exchange
         elif label is not None:
             name, note = student_id(label.student)
-            if label.platform == "Moodle" and len(moodle[alike(name)]) > 1:
+            if label.platform in naming.NUMBERED and len(namesakes[alike(name)]) > 1:
                 name = f"{name} ({label.id})"
             pieces.append(_Piece(name, note, node, label))
         elif node.is_folder or node.problem is not None:
             own = node.raw if node.is_folder else _without_ending(node.raw)
-            name, note = student_id(_archive_stem(own) if node.is_folder and node.path is None else own)
+            name, note = student_id(_without_zip(own) if node.is_folder and node.path is None else own)
             pieces.append(_Piece(name, note, node))
         elif node.ending in (".ipynb", ".py") and not naming.of_other_lab(node.name, lab):
             if has_folders:
@@ -188,10 +228,11 @@ def _labels(nodes: list[Node]) -> dict[int, Label | None]:
     if len(platforms) > 1:
         (common, _), *_ = platforms.most_common(1)
         labels = {id(node): naming.read_label(node.raw, common) or labels[id(node)] for node in nodes}
-    return labels
+    whole = naming.whole_ids(label for label in labels.values() if label is not None)
+    return {at: whole.get(label, label) for at, label in labels.items()}
 
 
-def _archive_stem(raw: str) -> str:
+def _without_zip(raw: str) -> str:
     return raw[: -len(".zip")] if raw.lower().endswith(".zip") else raw
 
 
@@ -284,4 +325,3 @@ def _apart(submissions: list[Submission]) -> list[Submission]:
             submission = replace(submission, path=None, problem=sentence, homeless=True, missing=False)
         checked.append(submission)
     return checked
-

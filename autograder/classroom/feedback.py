@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.converters import GenerateFeedback
 from nbgrader.preprocessors import GetGrades, NbGraderPreprocessor
 from nbgrader.utils import chdir
-from traitlets import Type
+from traitlets import Bool, Type
+
+from autograder.classroom.harmless import harmless
 
 TAGS = frozenset(
     "a abbr b blockquote br caption code col colgroup dd del details div dl dt em figcaption figure"
@@ -80,24 +83,37 @@ STYLES = frozenset(
     " width".split()
 )
 
+_CSS = CSSSanitizer(allowed_css_properties=STYLES, allowed_svg_properties=STYLES)
 
-def clean_html(html: str) -> str:
-    """``html`` with the harmless tags kept and everything else shown as text."""
+
+def clean_html(html: str, kinds: str = "png|jpeg|gif") -> str:
+    """``html`` with the harmless tags kept and everything else shown as text. ``kinds`` of pictures may stand
+    in it; one from elsewhere would report who reads the page, as would a style that loads one."""
+
+    def allowed(tag: str, name: str, value: str) -> bool:
+        if name == "href" and tag == "a":
+            return not value.strip().lower().startswith("data:")
+        if name == "src":
+            return re.match(rf"data:image/({kinds});base64,", value) is not None
+        if name == "style":
+            return not re.search(r"[(\\]", unescape(value))  # url(...) and its kin, also in disguise
+        return name in ATTRIBUTES["*"] or name in ATTRIBUTES.get(tag, ())
+
+    if harmless(html, TAGS, allowed, _plain_style):
+        return html
     return bleach.clean(
-        html,
-        tags=TAGS | DRAWING_TAGS,
-        attributes=_allowed,
-        protocols=PROTOCOLS,
-        css_sanitizer=CSSSanitizer(allowed_css_properties=STYLES, allowed_svg_properties=STYLES),
+        html, tags=TAGS | DRAWING_TAGS, attributes=allowed, protocols=PROTOCOLS, css_sanitizer=_CSS
     )
 
 
-def _allowed(tag: str, name: str, value: str) -> bool:
-    if name == "href" and tag == "a":
-        return not value.strip().lower().startswith("data:")
-    if name == "src":  # a picture from elsewhere would report who reads the page
-        return re.match(r"data:image/(png|jpeg|gif);base64,", value) is not None
-    return name in ATTRIBUTES["*"] or name in ATTRIBUTES.get(tag, ())
+@functools.lru_cache(maxsize=1000)
+def _plain_style(style: str) -> bool:
+    """Whether the sanitiser leaves a style as it is. The judge has a few dozen."""
+    return _declarations(_CSS.sanitize_css(style)) == _declarations(style)
+
+
+def _declarations(style: str) -> list[str]:
+    return [re.sub(r"\s+", "", part) for part in style.rstrip("; ").split(";")]
 
 
 class SafeHtml(NbGraderPreprocessor):
@@ -144,22 +160,50 @@ def _clean_output(output: Any) -> Any:
         html = data.get("text/html")
         output.data = type(data)({"text/plain": data.get("text/plain", "")})
         if html is not None:
-            output.data["text/html"] = clean_html("".join(html))
+            # Drawn by the judge; a browser runs and loads nothing in a drawing that is an image.
+            output.data["text/html"] = clean_html("".join(html), kinds=r"png|jpeg|gif|svg\+xml")
     return output
+
+
+# nbgrader's page hides the triangles of folded hints, sets tables without gaps, and is as wide as a desk.
+STYLE = """
+div.prompt { display: none; }
+summary { display: list-item; cursor: pointer; color: #337ab7; }
+.rendered_html table { margin: .4em 0 .8em; }
+.rendered_html td, .rendered_html th { padding: .15em 1em .15em 0; text-align: left; vertical-align: top; }
+.rendered_html img { max-width: 100%; }
+.panel-heading { overflow-wrap: anywhere; }
+div.nbgrader_cell .panel-heading { height: auto; min-height: 37px; overflow: hidden; }
+div.output_area, div.text_cell_render { overflow-x: auto; }
+.container { width: auto; max-width: 1140px; }
+@media (max-width: 767px) {
+  .container, #notebook-container, .panel-body { padding-left: 5px; padding-right: 5px; }
+  div.input_area pre { white-space: pre; overflow-x: auto; }
+}
+"""
+_HEAD = f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style>\n</head>'
+_TEST_CELL = re.compile(r'<a href="#([\w-]+)">Test cell</a>')
 
 
 class FeedbackExporter(HTMLExporter):
     """nbconvert's HTML without its last step, which parses the finished page once more to look for
     pictures without a description, and takes longer than all other steps together. Code that many
-    students have (the lab's own) is coloured once."""
+    students have (the lab's own) is coloured once. The list at the top names each check. The notebook is
+    checked once, after nbgrader's last step."""
+
+    optimistic_validation = Bool(True)
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        self.exclude_anchor_links = True
         self.highlight = functools.lru_cache(maxsize=2000)(Highlight2HTML(pygments_lexer="ipython3"))
 
     def from_notebook_node(self, nb: Any, resources: Any = None, **options: Any) -> tuple[str, Any]:
         self.register_filter("highlight_code", lambda source, **_: self.highlight(source))
-        return super(HTMLExporter, self).from_notebook_node(nb, self._init_resources(resources), **options)
+        page, made = super(HTMLExporter, self).from_notebook_node(nb, self._init_resources(resources), **options)
+        head, end, body = page.partition("</head>")
+        page = head.rstrip() + end.replace("</head>", _HEAD) + _TEST_CELL.sub(r'<a href="#\1">\1</a>', body)
+        return page, made
 
 
 class SafeFeedback(GenerateFeedback):

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.classroom.cells import nbgrader_data
 from autograder.classroom.defusing import defuse
 from autograder.classroom.errors import GradebookError
 from autograder.classroom.inject import InjectingAutograde, without_mark
-from autograder.classroom.release import Release, nbgrader_data
+from autograder.classroom.release import Release
 from autograder.classroom.surroundings import Engines, Log, nbgrader_environment
 from autograder.classroom.verdicts import Verdict
 
@@ -27,12 +28,14 @@ LONGEST_STUDENT = 128  # characters, the width of nbgrader's column
 @dataclass(frozen=True)
 class Marks:
     """What the gradebook says of one submission, manual marks included. ``points`` by grade_id, None
-    where there is no mark yet; ``waiting`` are the grade_ids that a person has to look at."""
+    where there is no mark yet; ``waiting`` are the grade_ids that a person has to look at; ``seconds_late`` is
+    the time after the due date that the gradebook has for this student, 0 where it has none."""
 
     score: float
     max_score: float
     points: dict[str, float | None]
     waiting: frozenset[str]
+    seconds_late: float = 0.0
 
 
 class Course:
@@ -66,13 +69,14 @@ class Course:
             file.write(bytes(ROOM // 8))
         self.students()
 
-    def register(self, release: Release) -> None:
-        """Make the lab known to the gradebook: its cells, roles and points, from the release."""
+    def register(self, release: Release, due: str | None = None) -> None:
+        """Make the lab known to the gradebook: its cells, roles and points, from the release; and when it was
+        ``due``, a text that nbgrader can read (None: as the gradebook has it)."""
         from nbgrader.preprocessors import SaveCells
         from sqlalchemy.exc import SQLAlchemyError
 
         with self.open() as gradebook:
-            gradebook.update_or_create_assignment(release.lab)
+            gradebook.update_or_create_assignment(release.lab, **({} if due is None else {"duedate": due}))
         where = {"notebook": release.lab, "assignment": release.lab, "db_url": self.db_url}
         saver = SaveCells()
         saver.log = self.log
@@ -164,9 +168,9 @@ class Course:
                 if grade.needs_manual_grade:
                     waiting.add(grade.name)
             penalty = float(notebook.late_submission_penalty or 0.0)
-            return Marks(
-                float(notebook.score) - penalty, float(notebook.max_score), points, frozenset(waiting)
-            )
+            late = float(gradebook.find_submission(lab, student).total_seconds_late)
+            score = float(notebook.score) - penalty
+            return Marks(score, float(notebook.max_score), points, frozenset(waiting), late)
 
     def _at(self, lab: str) -> Any:
         from nbgrader.coursedir import CourseDirectory
@@ -238,7 +242,7 @@ def valid_timestamp(text: str) -> bool:
 
     try:
         parse_utc(text)
-    except (ValueError, OverflowError, TypeError, AttributeError):
+    except Exception:  # an odd text makes dateutil raise whatever it meets, decimal's errors among them
         return False
     return True
 

@@ -17,6 +17,8 @@ MANUAL = "needs manual grading"
 LATE = "late"
 REPAIRED = "repaired"
 GRADED = "graded"
+STATUSES = (GRADED, REPAIRED, LATE, MANUAL, UNJUDGED, MISSING)
+HANDED_IN_LATE = "It was handed in late"  # in the notes, whatever else the status says
 
 FIRST = ("student", "lab", "status", "score", "max_score")
 LAST = ("named_bugs", "notes")

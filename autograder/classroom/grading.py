@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import sys
 import tempfile
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from autograder.classroom import grades, verdicts, writing
+from autograder.classroom import grades, platforms, verdicts, writing
 from autograder.classroom.claimed import claimed_folder
 from autograder.classroom.class_report import report_or_reason
 from autograder.classroom.class_report.times import Stopwatch
@@ -30,11 +31,10 @@ INTAKE = "autograder-intake-"  # where archives are unpacked, in the system's te
 
 @dataclass(frozen=True)
 class Result:
-    """What a run did. ``rows`` sorted by lab and student; ``judged`` maps (student, lab) to verdicts;
-    ``ignored`` are sentences about files that were left out."""
+    """What a run did. ``rows`` sorted by lab and student; ``ignored`` are sentences about files that were
+    left out."""
 
     rows: tuple[Row, ...]
-    judged: dict[tuple[str, str], tuple[Verdict, ...]]
     ignored: tuple[str, ...]
     grades: Path
     feedback: Path
@@ -55,6 +55,7 @@ def grade(
     *,
     released: Path | None = None,
     db_url: str | None = None,
+    due: str | None = None,
     jobs: int = 1,
     dask: str | None = None,
     stream: Any = None,
@@ -63,7 +64,8 @@ def grade(
 ) -> Result:
     """Grade every submission of ``labs`` under ``submitted`` and write the results into ``out``:
     grades.csv, class_report.html, feedback/, autograded/, submitted/ (as judged), source/ (the released
-    labs) and gradebook.db, unless ``db_url`` names another database. Kernels are judged in ``jobs`` children
+    labs) and gradebook.db, unless ``db_url`` names another database. ``due`` is the labs' due date (None: the one
+    that the gradebook has). Kernels are judged in ``jobs`` children
     at a time, in the sandbox where there is one, or on the cluster whose scheduler is at ``dask``.
 
     ``judging`` goes to :func:`judge_class` (judge, gather, cache; the default cache is a store of verdicts
@@ -71,7 +73,8 @@ def grade(
     something to grade and nothing stands in the way. But for these two, nothing in ``out`` changes before
     everything is judged and written aside. Raises ClassroomError with a sentence.
     """
-    target = writing.Target(out.resolve(), db_url)
+    target = writing.Target(out.resolve(), db_url, due)
+    writing.keep_apart(target.out, submitted.resolve())
     releases = [load_release(lab, find_release(lab, released)) for lab in labs]
     prepared, ignored = _prepare(releases, submitted.resolve())
     writing.check(target, releases)
@@ -83,33 +86,39 @@ def grade(
     if ready is not None:
         ready()
     watch = Stopwatch(judging.get("judge"))
-    with _place(dask, watch, stream) as (runner, notes):
-        options = {**judging, "judge": watch, "runner": runner, "jobs": jobs, "stream": stream}
-        if judging.get("cache") is None:
-            with VerdictStore(target.out / STORE_FILE, _engine(judging.get("judge"))) as store:
-                judged = dict(judge_class(work, seed, **{**options, "cache": store}))
-                ignored += [store.problem] if store.problem else []
-        else:
-            judged = dict(judge_class(work, seed, **options))
-        ignored += sorted(notes)
-    for item in prepared:
-        if item.problem is not None:
-            judged[item.submission.student, item.release.lab] = tuple(
-                verdicts.could_not(cell, item.problem) for cell in item.release.checks
-            )
-    rows = writing.write(target, releases, prepared, judged, stream)
+    with contextlib.ExitStack() as stack:
+        cache = judging.get("cache")
+        if cache is None:
+            cache = stack.enter_context(VerdictStore(target.out / STORE_FILE, _engine(judging.get("judge"))))
+        with _place(dask, watch, stream) as (runner, notes):
+            options = {**judging, "judge": watch, "runner": runner, "jobs": jobs, "stream": stream, "cache": cache}
+            judged = judge_class(work, seed, **options)
+            ignored += sorted(notes)
+        rows = writing.write(target, releases, prepared, ChainMap(_unusable(prepared), judged), stream)
+        ignored += filter(None, [getattr(cache, "problem", "")])
+    platforms.keep(target.out, (item.submission for item in prepared))
     watch.keep(target.out)
     report, reason = report_or_reason(target.out)
     ignored += [reason] if reason else []
     return Result(
         tuple(rows),
-        judged,
         tuple(ignored),
         grades=target.out / writing.GRADES_FILE,
         feedback=target.out / "feedback",
         gradebook=shown(db_url) if db_url else str(target.gradebook),
         report=report,
     )
+
+
+def _unusable(prepared: Sequence[Prepared]) -> dict[tuple[str, str], tuple[Verdict, ...]]:
+    """The verdicts on what could not be read."""
+    return {
+        (item.submission.student, item.release.lab): tuple(
+            verdicts.could_not(cell, item.problem) for cell in item.release.checks
+        )
+        for item in prepared
+        if item.problem is not None
+    }
 
 
 @contextlib.contextmanager

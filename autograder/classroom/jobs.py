@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import Any
 
 from autograder.report import Report
@@ -34,12 +35,15 @@ def local_runner(judge: Judge, threads: int) -> Runner:
     def run(jobs: Iterable[Job]) -> Done:
         with ThreadPoolExecutor(max(threads, 1)) as pool:
             try:
-                running = {pool.submit(judge, job.source, job.check_id, job.seed): job for job in jobs}
-                left = set(running)
-                while left:
-                    done, left = wait(left, return_when=FIRST_COMPLETED)
-                    for future in done:
-                        yield running[future], _outcome(future)
+                running: dict[Future, Job] = {}
+                done: SimpleQueue[Future] = SimpleQueue()
+                for job in jobs:
+                    future = pool.submit(judge, job.source, job.check_id, job.seed)
+                    running[future] = job
+                    future.add_done_callback(done.put)
+                while running:
+                    future = done.get()  # one look each: asking all that run takes time for each that waits
+                    yield running.pop(future), _outcome(future)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise

@@ -7,12 +7,13 @@ judged in limited child processes; the result does not depend on the order or on
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from autograder.classroom import verdicts
 from autograder.classroom.jobs import Job, Judge, Key, Runner, local_runner
+from autograder.classroom.judging import judge_with_picture
 from autograder.classroom.progress import Progress
 from autograder.classroom.release import CheckCell, Release
 from autograder.classroom.verdicts import Verdict
@@ -50,14 +51,14 @@ def judge_class(
     cache: MutableMapping[Key, Report] | None = None,
     stream: Any = None,
 ) -> Mapping[Any, tuple[Verdict, ...]]:
-    """The verdicts of each owner, in the order of the released check cells.
+    """The verdicts of each owner, in the order of the released check cells. They are put into words when they
+    are asked for, from the reports in ``cache``: those of a large class do not fit into memory together.
 
     ``judge`` and ``gather`` default to the course's own. ``runner`` does the jobs somewhere else than in
     ``jobs`` threads here, which call ``judge``; what it raises is passed on. ``cache`` keeps reports between
     calls (its keys hold the source's text digest, where its lines stand, the check and the seed).
     """
-    if judge is None:
-        from autograder.child import run_judge as judge
+    judge = judge_with_picture if judge is None else judge
     if gather is None:
         from autograder.source import gather_notebook as gather
     cache = {} if cache is None else cache
@@ -67,33 +68,38 @@ def judge_class(
         if task.key is not None and task.key not in cache:
             waiting.setdefault(task.key, task)
     _run(waiting, seed, runner or local_runner(judge, jobs), cache, stream)
-    return {owner: tuple(_verdict(task, cache) for task in mine) for owner, mine in tasks.items()}
+    return _Verdicts({owner: [replace(task, source=None) for task in mine] for owner, mine in tasks.items()}, cache)
+
+
+class _Verdicts(Mapping[Any, tuple[Verdict, ...]]):
+    """Each owner's verdicts, made anew whenever they are asked for."""
+
+    def __init__(self, tasks: Mapping[Any, list[_Task]], cache: Mapping[Key, Report]) -> None:
+        self._tasks, self._cache = tasks, cache
+
+    def __getitem__(self, owner: Any) -> tuple[Verdict, ...]:
+        return tuple(_verdict(task, self._cache) for task in self._tasks[owner])
+
+    def __contains__(self, owner: object) -> bool:
+        return owner in self._tasks
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._tasks)
+
+    def __len__(self) -> int:
+        return len(self._tasks)
 
 
 def _tasks(work: Work, seed: int, gather: Gather) -> list[_Task]:
-    """One task per check cell. The checks of one exercise have the same code above them (other checks
-    do not count as code), so its source is gathered once."""
-    checks = {cell.grade_id for cell in work.release.checks}
-    known: dict[Any, Any] = {}
-    tasks = []
-    for cell in work.release.checks:
-        above = (cell.name, cell.kind, _code_above(work.notebook, cell.grade_id, checks))
-        if above not in known:
-            known[above] = _source(work.notebook, cell, gather)
-        tasks.append(_task(cell, known[above], seed))
-    return tasks
+    """One task per check cell. All checks of an exercise are about one kernel, the one above its last check: were it
+    defined anew between them, one that is right and one that moves little would earn together what neither does."""
+    last = {_exercise(cell): cell for cell in work.release.checks}
+    sources = {exercise: _source(work.notebook, cell, gather) for exercise, cell in last.items()}
+    return [_task(cell, sources[_exercise(cell)], seed) for cell in work.release.checks]
 
 
-def _code_above(notebook: Any, grade_id: str, checks: set[str]) -> tuple[int, ...]:
-    """The places of the code cells above the cell ``grade_id``, check cells left out."""
-    places = []
-    for at, cell in enumerate(notebook.cells):
-        own = cell.metadata.get("nbgrader", {}).get("grade_id")
-        if own == grade_id:
-            break
-        if cell.cell_type == "code" and own not in checks:
-            places.append(at)
-    return tuple(places)
+def _exercise(cell: CheckCell) -> tuple[str, str, str]:
+    return cell.check_id.rpartition(".")[0], cell.name, cell.kind
 
 
 def _source(notebook: Any, cell: CheckCell, gather: Gather) -> Any:
@@ -139,4 +145,7 @@ def _failed(error: Exception, task: _Task) -> Report:
 def _verdict(task: _Task, cache: Mapping[Key, Report]) -> Verdict:
     if task.verdict is not None:
         return task.verdict
-    return verdicts.from_report(task.cell, cache[task.key])
+    report = cache.get(task.key)
+    if report is None:
+        return verdicts.could_not(task.cell, "Its verdict was lost. Run the same command again.")
+    return verdicts.from_report(task.cell, report)

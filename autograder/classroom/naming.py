@@ -6,22 +6,27 @@ What was assumed (none of these is a published format; all are what the platform
   ``anon_CODE_FILEID_file`` when grading is anonymous). Canvas numbers uploads upwards, so of several
   files of a student the one with the highest file id is the newest. A second upload of one name becomes
   ``file-1.ipynb``.
-* Moodle, "Download all submissions": ``Full Name_PARTICIPANT_assignsubmission_file_/file.ipynb``, or with
-  the file's name at the end and no folder. The participant number differs from task to task, so the
-  name is the student; two students of one name are told apart by it.
+* Moodle, "Download all submissions": ``Full Name_PARTICIPANT_assignsubmission_file_/file.ipynb`` (newer ones
+  without the last ``_``), or with the file's name at the end and no folder. The participant number differs from
+  task to task, so the name is the student; two students of one name are told apart by it. With anonymous marking
+  all names are "Participant", and the number belongs to the name. A team's name stands for the team.
 * Gradescope, "Export Submissions": folders ``submission_NUMBER`` and a ``submission_metadata.yml`` that
   says whose they are and when they came. A group's submission counts for each of its members.
 * Blackboard, "Assignment File Download": ``Task_userid_attempt_2026-10-01-10-11-12_file.ipynb``; the time
-  is taken as UTC.
+  is taken as UTC. Where a user's id has a ``_`` in it, others of the class tell where it begins.
+* Brightspace, "Download": folders ``USERID-NUMBER - Full Name - Sep 24, 2026 926 PM``, one for each attempt; the
+  time is taken as UTC, and the name is the student, as for Moodle.
 * nbgrader's exchange, "inbound": ``student+lab+2026-10-01 10:11:12.000000 UTC`` (and "+random").
 * Google Classroom and Colab: ``Copy of lab.ipynb``, ``lab (1).ipynb``, ``Name - lab.ipynb``.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,7 @@ class Label:
     """What a file's or folder's name says. ``id`` is the platform's own number or name for the student;
     ``order`` sorts one student's attempts, the last is the newest; ``time`` is text that nbgrader can
     read; ``file`` is the file's own name, "" when the label was a folder's; ``lab`` is set when the name
-    says it."""
+    says it; ``task`` is what stands before the student."""
 
     platform: str
     student: str
@@ -39,12 +44,20 @@ class Label:
     time: str | None = None
     file: str = ""
     lab: str | None = None
+    task: str = ""
 
 
+NUMBERED = frozenset({"Moodle", "Brightspace"})  # platforms that name students in full, and tell namesakes by ``id``
 _MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?P<what>[a-z]+)_?(?P<file>.*)", re.DOTALL)
 _BLACKBOARD = re.compile(
     r"(?P<task>.+?)_(?P<id>[^_]+)_(?:attempt|poging|Versuch|intento)_"
     r"(?P<time>\d{4}(?:-\d\d){5})(?:_(?P<file>.*))?",
+    re.DOTALL,
+)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_BRIGHTSPACE = re.compile(
+    r"(?P<id>\d+)-\d+ *- *(?P<name>.+?) *- *"
+    r"(?P<month>[A-Z][a-z]{2})[a-z]*\.? (?P<day>\d{1,2}), (?P<year>\d{4}) (?P<hour>\d{1,2}):?(?P<minute>\d\d) ?(?P<half>[AP])M",
     re.DOTALL,
 )
 _EXCHANGE = re.compile(
@@ -65,7 +78,12 @@ def read_label(name: str, platform: str = "") -> Label | None:
 
 def _moodle(name: str) -> Label | None:
     found = _MOODLE.fullmatch(name)
-    return Label("Moodle", found["name"], found["id"], file=found["file"]) if found else None
+    if not found:
+        return None
+    name, number = found["name"], found["id"]
+    if name.strip().casefold() == "participant":
+        name = f"{name} {number}"
+    return Label("Moodle", name, number, file=found["file"])
 
 
 def _blackboard(name: str) -> Label | None:
@@ -74,7 +92,18 @@ def _blackboard(name: str) -> Label | None:
         return None
     digits, who = found["time"].split("-"), found["id"]
     time = f"{'-'.join(digits[:3])} {':'.join(digits[3:])} UTC"
-    return Label("Blackboard", who, who, order=(found["time"],), time=time, file=found["file"] or "")
+    order, file = (found["time"],), found["file"] or ""
+    return Label("Blackboard", who, who, order=order, time=time, file=file, task=found["task"])
+
+
+def _brightspace(name: str) -> Label | None:
+    found = _BRIGHTSPACE.fullmatch(name)
+    if not found or found["month"].lower() not in _MONTHS:
+        return None
+    month = _MONTHS.index(found["month"].lower()) + 1
+    hour = int(found["hour"]) % 12 + 12 * (found["half"] == "P")
+    time = f"{found['year']}-{month:02}-{int(found['day']):02} {hour:02}:{found['minute']}:00 UTC"
+    return Label("Brightspace", found["name"], found["id"], order=(time,), time=time)
 
 
 def _exchange(name: str) -> Label | None:
@@ -105,10 +134,29 @@ def _gradescope(name: str) -> Label | None:
 _READERS = {
     "Moodle": _moodle,
     "Blackboard": _blackboard,
+    "Brightspace": _brightspace,
     "nbgrader": _exchange,
     "Gradescope": _gradescope,
     "Canvas": _canvas,
 }
+
+
+def whole_ids(labels: Iterable[Label]) -> dict[Label, Label]:
+    """Blackboard's labels whose ids are the ends of longer ones ("doe" of "j_doe" and of "k_doe"), each with the
+    label that it stands for: what these students' names have in common is the task, and the rest is theirs."""
+    same_end: dict[str, set[Label]] = {}
+    for label in labels:
+        if label.platform == "Blackboard":
+            same_end.setdefault(label.id, set()).add(label)
+    found = {}
+    for mine in same_end.values():
+        tasks = {f"{label.task}_" for label in mine}
+        common = len(os.path.commonprefix(sorted(tasks)).rpartition("_")[0]) + 1
+        if len(tasks) > 1 and common > 1:
+            for label in mine:
+                who = f"{label.task}_"[common:] + label.id
+                found[label] = replace(label, student=who, id=who)
+    return found
 
 
 def _is_receipt(name: str) -> bool:

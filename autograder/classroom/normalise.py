@@ -9,24 +9,25 @@ defines, else by its place. Nothing is run.
 from __future__ import annotations
 
 import ast
-import copy
 import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.classroom.reading import Cell
-from autograder.classroom.release import Release, nbgrader_data
+from nbformat import NotebookNode
 
+from autograder.classroom.cells import nbgrader_data
+from autograder.classroom.reading import Cell
+from autograder.classroom.release import Release
 
 LONGEST_PARSED = 20_000  # characters of a cell
 
 
 @dataclass(frozen=True)
 class Normalised:
-    """``notebook`` is an nbformat 4 node that the caller owns; ``repairs`` are sentences, one per
-    thing put right; ``problem`` is a sentence when nothing of the lab was found in the file (then
+    """``notebook`` is an nbformat 4 node, whose cells are not to be changed: most are those of
+    ``release.cleared``; ``repairs`` are sentences, one per thing put right; ``problem`` is a sentence when nothing of the lab was found in the file (then
     ``notebook`` is the untouched release)."""
 
     notebook: Any
@@ -35,11 +36,13 @@ class Normalised:
 
 
 def untouched(release: Release) -> Any:
-    """A copy of the released notebook, outputs cleared."""
-    notebook = copy.deepcopy(release.notebook)
-    for cell in notebook.cells:
-        _clear(cell)
-    return notebook
+    """The released notebook, outputs cleared; its cells are not to be changed."""
+    return with_cells(release.cleared, release.cleared.cells)
+
+
+def with_cells(notebook: Any, cells: Iterable[Any]) -> Any:
+    """A notebook like ``notebook`` with a list of ``cells`` of its own; the cells themselves are not copied."""
+    return NotebookNode({**notebook, "cells": list(cells)})
 
 
 def normalise(release: Release, cells: Sequence[Cell]) -> Normalised:
@@ -64,7 +67,7 @@ class _Matching:
 
     def __init__(self, release: Release, cells: Sequence[Cell]) -> None:
         self.release = release
-        self.released = untouched(release).cells
+        self.released = release.cleared.cells
         self.cells = cells
         self.match: dict[int, int] = {}  # released index -> submitted index
         self.dropped: set[int] = set()  # submitted copies that say nothing new
@@ -193,17 +196,16 @@ class _Matching:
                 make = v4.new_code_cell if own.cell_type == "code" else v4.new_markdown_cell
                 count += 1
                 extras.setdefault(anchor, []).append(make(own.source, id=f"extra-{count}"))
-        notebook = untouched(self.release)
         cells = extras.get(-1, [])
-        for at, cell in enumerate(notebook.cells):
+        for at, cell in enumerate(self.released):
+            text = cell.source
             if at in self.match and (self._is_solution(at) or not nbgrader_data(cell)):
-                cell.source = self.cells[self.match[at]].source
+                text = self.cells[self.match[at]].source
             elif at in self.elsewhere:  # the stub would stand below the answer, and count in its place
-                cell.source = "# The answer stands in another cell."
-            cells.append(cell)
+                text = "# The answer stands in another cell."
+            cells.append(cell if text == cell.source else NotebookNode({**cell, "source": text}))
             cells += extras.get(at, [])
-        notebook.cells = cells
-        return notebook
+        return with_cells(self.release.cleared, cells)
 
     # -- helpers -------------------------------------------------------------------------------
 
@@ -264,9 +266,3 @@ def defined_names(source: str) -> frozenset[str]:
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             names.add(node.target.id)
     return frozenset(names)
-
-
-def _clear(cell: Any) -> None:
-    if cell.cell_type == "code":
-        cell.outputs = []
-        cell.execution_count = None

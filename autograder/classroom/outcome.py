@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from autograder.classroom import grades
+from autograder.classroom.cells import check_call, nbgrader_data, text_of
 from autograder.classroom.errors import ClassroomError
-from autograder.classroom.release import _check_call as check_call
-from autograder.classroom.release import nbgrader_data
 
 GRADES_FILE, SOURCE_FOLDER, AUTOGRADED_FOLDER, FEEDBACK_FOLDER = "grades.csv", "source", "autograded", "feedback"
 _NO_MARK = (grades.MISSING, grades.UNJUDGED)
@@ -71,6 +70,11 @@ class Line:
     points: dict[str, float | None] = field(default_factory=dict)
     bugs: tuple[tuple[str, str], ...] = ()
     notes: str = ""
+
+    @property
+    def late(self) -> bool:
+        """Whether it came late. The status says so only of what no person has to look at any more."""
+        return self.status == grades.LATE or grades.HANDED_IN_LATE in self.notes
 
     @property
     def mark(self) -> float | None:
@@ -210,12 +214,6 @@ def _bugs(text: str, exercises: set[str]) -> Iterator[tuple[str, str]]:
         elif found:
             found[-1][1] += f"; {part}"
     return ((name, title) for name, title in found)
-
-
-def text_of(cell: dict[str, Any]) -> str:
-    """A cell's text, kept as one string or as a list of lines."""
-    source = cell.get("source", "")
-    return "".join(source) if isinstance(source, list) else str(source)
 
 
 def said(cell: dict[str, Any]) -> str:

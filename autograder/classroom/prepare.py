@@ -7,6 +7,7 @@ from typing import Any
 
 from autograder.classroom.collect import Submission
 from autograder.classroom.gradebook import valid_timestamp
+from autograder.classroom.grades import HANDED_IN_LATE
 from autograder.classroom.normalise import normalise, untouched
 from autograder.classroom.reading import read_notebook
 from autograder.classroom.release import Release
@@ -40,7 +41,7 @@ def prepare(submission: Submission, release: Release) -> Prepared:
         submission = replace(submission, timestamp=None, notes=(*submission.notes, note))
     problem, notes, foreign = submission.problem, submission.notes, False
     if submission.late:
-        notes = (*notes, f"It was handed in late, says {submission.platform}.")
+        notes = (*notes, f"{HANDED_IN_LATE}, says {submission.platform}.")
     if problem is None:
         reading = read_notebook(submission.path, submission.name)
         problem, notes = reading.problem, (*notes, *reading.notes)

@@ -14,9 +14,9 @@ from autograder.classroom.decoding import clean_text, decode
 LARGEST_FILE = 32 * 1024 * 1024  # bytes; as objects in memory it can take twenty times as much
 LARGEST_CELL = 100_000  # characters of source; the judge reads no longer one either
 MOST_CODE = 250_000  # characters of all code cells; a lab with every answer has 40,000
-MOST_TEXT = 2_000_000  # characters of all cells
-MOST_CELLS = 5_000
-CELL_TYPES = frozenset({"code", "markdown", "raw"})
+MOST_TEXT = 400_000  # characters of all cells; a lab has 30,000
+MOST_CELLS = 1_000  # a lab has 140
+CELL_TYPES = ("code", "markdown", "raw")  # no set: what a file has here need not be hashable
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,10 @@ def parse_notebook(data: bytes, name: str = "") -> Reading:
     if not isinstance(content, dict):
         return Reading(problem="The file is JSON but not a notebook: it has no cells.")
     if "worksheets" in content or _major(content) < 4:
+        sheets = content.get("worksheets")
+        count = sum(_cells_of(sheet) for sheet in sheets) if isinstance(sheets, list) else _cells_of(content)
+        if count > MOST_CELLS:
+            return _too_many_cells(count)
         content, upgraded = _upgrade(content)
         if content is None:
             return Reading(problem=upgraded)
@@ -79,7 +83,7 @@ def parse_notebook(data: bytes, name: str = "") -> Reading:
     if not isinstance(raw, list):
         return Reading(problem="The file is JSON but not a notebook: it has no cells.")
     if len(raw) > MOST_CELLS:
-        return Reading(problem=f"The notebook has {len(raw):,} cells; more than {MOST_CELLS:,} are not read.")
+        return _too_many_cells(len(raw))
     cells, dropped = [], 0
     for item in raw:
         cell = _cell(item)
@@ -92,6 +96,16 @@ def parse_notebook(data: bytes, name: str = "") -> Reading:
     if not cells:
         return Reading(problem="The notebook has no cells.")
     return _within_limits(cells, notes)
+
+
+def _cells_of(sheet: Any) -> int:
+    """Cells of one worksheet of an old notebook; 0 for anything else."""
+    cells = sheet.get("cells") if isinstance(sheet, dict) else None
+    return len(cells) if isinstance(cells, list) else 0
+
+
+def _too_many_cells(count: int) -> Reading:
+    return Reading(problem=f"The notebook has {count:,} cells; more than {MOST_CELLS:,} are not read.")
 
 
 def _within_limits(cells: list[Cell], notes: list[str]) -> Reading:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import ast
+import copy
+import difflib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from autograder.classroom.cells import check_call, nbgrader_data
 from autograder.classroom.errors import BadRelease
 
 
@@ -41,11 +44,15 @@ class Release:
         """Points of every graded cell together."""
         return sum(check.points for check in self.checks) + sum(self.written.values())
 
-
-def nbgrader_data(cell: Any) -> dict[str, Any]:
-    """The cell's nbgrader metadata, empty where it has none."""
-    data = cell.get("metadata", {}).get("nbgrader")
-    return data if isinstance(data, dict) else {}
+    @cached_property
+    def cleared(self) -> Any:
+        """The notebook without outputs; never changed. Its cells stand in every submission of a class, which
+        has one of each in memory."""
+        notebook = copy.deepcopy(self.notebook)
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell.outputs, cell.execution_count = [], None
+        return notebook
 
 
 def find_release(lab: str, released: Path | None) -> Path:
@@ -60,10 +67,14 @@ def find_release(lab: str, released: Path | None) -> Path:
     for place in places:
         if place.is_file():
             return place
-    raise BadRelease(
-        f"The released notebook of {lab} was not found ({places[0]}): check the lab's name, "
-        "or say where the released notebooks are with --released FOLDER."
-    )
+    known = sorted({path.stem for root in roots for path in root.glob("*/*.ipynb") if path.stem == path.parent.name})
+    given = lab.lower()
+    near = difflib.get_close_matches(given, known, 1) or [name for name in known if name.startswith(given)]
+    advice = "check the lab's name, or say where the released notebooks are with --released FOLDER."
+    if known:
+        advice = f"did you mean {near[0]}? " if near else ""
+        advice += f"Released are {', '.join(known)}; for others say where they are with --released FOLDER."
+    raise BadRelease(f"The released notebook of {lab} was not found ({places[0]}): {advice}")
 
 
 def load_release(lab: str, path: Path, exercise: Callable[[str], Any] | None = None) -> Release:
@@ -107,7 +118,7 @@ def load_release(lab: str, path: Path, exercise: Callable[[str], Any] | None = N
 def _check_cell(
     source: str, grade_id: str, points: float, path: Path, exercise: Callable[[str], Any]
 ) -> CheckCell:
-    call = _check_call(source)
+    call = check_call(source)
     if call is None:
         raise BadRelease(
             f'Cell {grade_id} of {path} is graded but is not one check("...", name) call: '
@@ -127,14 +138,3 @@ def _check_cell(
             "build the notebook again with this version."
         )
     return CheckCell(grade_id, check_id, name, found.source_kind, points)
-
-
-def _check_call(source: str) -> tuple[str, str] | None:
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError):
-        return None
-    match body:
-        case [ast.Expr(ast.Call(ast.Name("check"), [ast.Constant(str(check_id)), ast.Name(name)], []))]:
-            return check_id, name
-    return None

@@ -44,6 +44,8 @@ class SqliteFile:
             if self.final.exists():
                 raise GradebookChanged(self._changed())
             self.final.parent.mkdir(parents=True, exist_ok=True)
+            with self.copy.open("r+b") as file:
+                os.fsync(file.fileno())  # so that no power cut leaves half of it under the final name
             os.replace(self.copy, self.final)
             return
         if self._data_version() != self._version:

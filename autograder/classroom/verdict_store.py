@@ -24,24 +24,25 @@ from autograder.report import Report
 
 STORE_FILE = "verdicts.db"
 LOCK_WAIT = 10.0  # seconds to wait for another run that writes
-_PARTS = ("judge", "simulator", "exercises", "source", "child")
+_PARTS = ("judge", "simulator", "exercises", "source", "child", "figures", "xray")
 _FILES = ("report.py", "kernels.py")
 _PACKAGES = ("numba", "numba-cuda", "numpy", "llvmlite")
 _TABLE = "CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, report TEXT NOT NULL) WITHOUT ROWID"
 
 
 class VerdictStore(MutableMapping[Any, Report]):
-    """Reports by key, in memory and in the file ``path``. ``engine`` stands for the judge.
+    """Reports by key, in the file ``path``. ``engine`` stands for the judge.
 
-    Keys are the tuples of :func:`judge_class`. Reports that say that a check could not be judged, or
-    that depended on the wall clock, live in memory only: another run may do better. Used from one
-    thread. Close it, or use it as a context manager.
+    Keys are the tuples of :func:`judge_class`. In memory are those alone that the file does not have: reports
+    that say that a check could not be judged, or that depended on the wall clock, since another run may do
+    better; and all that could not be written. A large class's do not fit there. Used from one thread. Close it,
+    or use it as a context manager.
     """
 
     def __init__(self, path: Path, engine: str) -> None:
         self.path, self.engine = path, engine
         self.problem = ""  # a sentence when the file is of no use
-        self.found = 0  # reports that came from the file
+        self._writable = True
         self._memory: dict[Any, Report] = {}
         self._file = self._open()
 
@@ -52,13 +53,10 @@ class VerdictStore(MutableMapping[Any, Report]):
         self.close()
 
     def __getitem__(self, key: Any) -> Report:
-        if key not in self._memory:
-            report = self._read(key)
-            if report is None:
-                raise KeyError(key)
-            self.found += 1
-            self._memory[key] = report
-        return self._memory[key]
+        report = self._memory[key] if key in self._memory else self._read(key)
+        if report is None:
+            raise KeyError(key)
+        return report
 
     def __contains__(self, key: object) -> bool:
         try:
@@ -71,12 +69,17 @@ class VerdictStore(MutableMapping[Any, Report]):
         from autograder.child import codec
 
         self._memory[key] = report
-        if self._file is None or not lasting(report):
+        if self._file is None or not self._writable or not lasting(report):
             return
         text = json.dumps(codec.report_to_dict(report), default=_plain)
-        with self._guarded():
+        try:
             with self._file:  # each verdict is a transaction: a kill loses none that was given
-                self._file.execute("INSERT OR IGNORE INTO verdicts VALUES (?, ?)", (self.digest(key), text))
+                self._file.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?)", (self.digest(key), text))
+        except sqlite3.Error as error:  # a full disk, a lock: go on in memory, and read what is there already
+            self._writable = False
+            self.problem = f"Verdicts are not kept for a later run: {self.path} cannot be written ({error})."
+        else:
+            del self._memory[key]
 
     def __delitem__(self, key: Any) -> None:
         raise TypeError("verdicts are only added")
@@ -125,25 +128,17 @@ class VerdictStore(MutableMapping[Any, Report]):
         with contextlib.suppress(OSError):
             self.path.replace(self.path.with_name(self.path.name + ".damaged"))
 
-    @contextlib.contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """When the file fails (a full disk, a lock), go on in memory."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            self.problem = f"Verdicts are not kept for a later run: {self.path} cannot be written ({error})."
-            with contextlib.suppress(sqlite3.Error):
-                self._file.close()
-            self._file = None
-
     def _read(self, key: Any) -> Report | None:
         from autograder.child import codec
 
         if self._file is None:
             return None
         row = None
-        with self._guarded():
+        try:
             row = self._file.execute("SELECT report FROM verdicts WHERE key = ?", (self.digest(key),)).fetchone()
+        except sqlite3.Error as error:
+            self._writable = False
+            self.problem = f"Verdicts are not kept for a later run: {self.path} cannot be read ({error})."
         if row is None:
             return None
         try:

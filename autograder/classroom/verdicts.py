@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from autograder.classroom.decoding import storable
+from autograder.classroom.judging import PICTURE
 from autograder.classroom.release import CheckCell
 from autograder.report import Report
 from autograder.source import SourceRefused
+
+PRINTED = "printed"  # in a report's details
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,14 @@ class Verdict:
 
 
 def from_report(cell: CheckCell, report: Report) -> Verdict:
-    """The verdict of a judged check. Points stay within 0 and the cell's own."""
+    """The verdict of a judged check. Points stay within 0 and the cell's own. What the kernel printed is left out:
+    it may be the hidden run's numbers, and whoever has them can write the answers into a kernel."""
     from autograder import render
 
     if report.error is not None:
         return could_not(cell, report.error)
     points = min(max(float(report.points), 0.0), cell.points)
+    report = replace(report, details={name: value for name, value in report.details.items() if name != PRINTED})
     bugs: dict[str, None] = {}
     for check in report.checks:
         for bug in ([check.bug] if check.bug else []) + list(check.bugs):
@@ -53,7 +58,7 @@ def from_report(cell: CheckCell, report: Report) -> Verdict:
         points,
         cell.points,
         text=storable(render.words(report)),
-        html=storable(render.html(report)),
+        html=storable(render.html(report) + report.details.get(PICTURE, "")),
         bugs=tuple(bugs),
         reason="" if points >= cell.points else storable(report.message),
     )
@@ -98,11 +103,13 @@ def outputs(verdict: Verdict) -> list[Any]:
     A check that could not be judged ends in 0.0, so that nobody who runs nbgrader over the notebook
     later takes silence for full points; the gradebook marks it for a person.
     """
-    import nbformat.v4 as v4
+    from nbformat import from_dict  # v4.new_output checks each against the format, and a class has many
 
-    made = [v4.new_output("stream", name="stdout", text=verdict.text.rstrip("\n") + "\n")]
+    made: list[dict[str, Any]] = [{"output_type": "stream", "name": "stdout", "text": verdict.text.rstrip("\n") + "\n"}]
     if verdict.html:
-        made.append(v4.new_output("display_data", data={"text/html": verdict.html, "text/plain": "(table)"}))
+        data = {"text/html": verdict.html, "text/plain": "(table)"}
+        made.append({"output_type": "display_data", "metadata": {}, "data": data})
     points = 0.0 if verdict.points is None else float(verdict.points)
-    made.append(v4.new_output("execute_result", data={"text/plain": repr(points)}, execution_count=None))
-    return made
+    data = {"text/plain": repr(points)}
+    made.append({"output_type": "execute_result", "metadata": {}, "data": data, "execution_count": None})
+    return [from_dict(output) for output in made]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import errno
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,9 @@ from autograder.classroom.errors import ClassroomError, GradebookChanged, Gradeb
 from autograder.classroom.files import mend_replaced, replace_folder, write_atomically
 from autograder.classroom.gradebook import Course, reviewed_cells
 from autograder.classroom.grades import Row
+from autograder.classroom.normalise import with_cells
 from autograder.classroom.prepare import Prepared
-from autograder.classroom.progress import Progress
+from autograder.classroom.progress import Progress, duration
 from autograder.classroom.release import Release
 from autograder.classroom.store import LOCK_WAIT, SqliteFile, sqlite_path
 from autograder.classroom.verdicts import Verdict
@@ -37,10 +37,12 @@ Judged = Mapping[tuple[str, str], tuple[Verdict, ...]]
 
 @dataclass(frozen=True)
 class Target:
-    """Where results go: the folder ``out`` and the database ``db_url`` (None: a file in ``out``)."""
+    """Where results go: the folder ``out`` and the database ``db_url`` (None: a file in ``out``). ``due`` is the
+    labs' due date for the gradebook, None for the one that it has."""
 
     out: Path
     db_url: str | None = None
+    due: str | None = None
 
     @property
     def gradebook(self) -> Path | None:
@@ -48,14 +50,35 @@ class Target:
         return self.out / GRADEBOOK_FILE if self.db_url is None else sqlite_path(self.db_url)
 
 
+def keep_apart(out: Path, submitted: Path) -> None:
+    """Refuse results that the next run would take for a student's work, and results that would take its place.
+    Raises ClassroomError."""
+    if out == submitted or submitted in out.parents:
+        raise ClassroomError(
+            f"The folder for the results ({out}) lies in the one that was handed in ({submitted}), and would be "
+            "taken for a student's: give one elsewhere with --out."
+        )
+    for name in (*STEPS, SOURCE_FOLDER):
+        if submitted == out / name or out / name in submitted.parents:
+            raise ClassroomError(
+                f"The results would be written over what was handed in ({submitted}), because {out} gets a folder "
+                f"{name} of its own: give another folder with --out."
+            )
+
+
 def check(target: Target, releases: Sequence[Release]) -> None:
     """Refuse before the long work what would fail after it: a grades.csv of somebody else's, a gradebook
-    that is none, cannot be read, or belongs to another version of the labs. Raises ClassroomError."""
+    that is none, cannot be read, or belongs to another version of the labs. Raises ClassroomError, and OSError
+    when nothing can be written there."""
     if target.out.exists() and not target.out.is_dir():
         raise ClassroomError(f"{target.out} is a file: give a folder with --out.")
     grades.read_csv(target.out / GRADES_FILE)
     if target.gradebook is None or target.gradebook.exists():
         with _staged(target, releases):
+            pass
+    else:
+        target.out.mkdir(parents=True, exist_ok=True)
+        with claimed_folder(STAGING, target.out):
             pass
 
 
@@ -103,7 +126,7 @@ def _staged(target: Target, releases: Sequence[Release]) -> Iterator[tuple[Cours
                 store.check_out()
             course = Course(staging, target.db_url if store is None else f"sqlite:///{working}")
             for release in releases:
-                course.register(release)
+                course.register(release, target.due)
             yield course, store
         finally:
             if store is not None:
@@ -128,18 +151,18 @@ def _mend(out: Path) -> None:
 
 
 def _with_notice(item: Prepared) -> Any:
-    """A copy of the notebook with what was put right said at its top, and so on the feedback page. Not
-    sooner: a cell more would shift the cell numbers in the judge's messages."""
+    """The notebook with what was put right said at its top, and so on the feedback page. Not sooner: a cell
+    more would shift the cell numbers in the judge's messages."""
     import nbformat.v4 as v4
 
-    notebook = copy.deepcopy(item.notebook)
+    cells = list(item.notebook.cells)
     sentences = list(item.repairs)
     if item.problem is not None:
         sentences.insert(0, f"This submission could not be judged. {item.problem}")
     if sentences:
         text = "**From the grader.** " + " ".join(sentences)
-        notebook.cells.insert(0, v4.new_markdown_cell(text, id="from-the-grader"))
-    return notebook
+        cells.insert(0, v4.new_markdown_cell(text, id="from-the-grader"))
+    return with_cells(item.notebook, cells)
 
 
 def _rows(
@@ -195,13 +218,17 @@ def _row(course: Course, item: Prepared, mine: tuple[Verdict, ...], out: Path) -
     points = {cell.check_id: marks.points.get(cell.grade_id) for cell in release.checks}
     points |= {grade_id: marks.points.get(grade_id) for grade_id in release.written}
     unjudged = [cell for cell in release.checks if marks.points.get(cell.grade_id) is None]
+    repairs = item.repairs
+    if marks.seconds_late > 0:
+        repairs = (f"{grades.HANDED_IN_LATE}, {duration(marks.seconds_late)} after the due date.", *repairs)
     bugs = tuple(dict.fromkeys(f"{verdict.exercise}: {bug}" for verdict in mine for bug in verdict.bugs))
     if unjudged:
         status = grades.UNJUDGED
     elif marks.waiting:
         status = grades.MANUAL
     else:
-        status = grades.LATE if item.submission.late else grades.REPAIRED if item.repairs else grades.GRADED
+        late = item.submission.late or marks.seconds_late > 0
+        status = grades.LATE if late else grades.REPAIRED if repairs else grades.GRADED
     score = None if all(value is None for value in points.values()) else marks.score
     return Row(
         student,
@@ -211,7 +238,7 @@ def _row(course: Course, item: Prepared, mine: tuple[Verdict, ...], out: Path) -
         marks.max_score,
         points,
         bugs,
-        (*_reasons(item, mine), *item.repairs),
+        (*_reasons(item, mine), *repairs),
     )
 
 

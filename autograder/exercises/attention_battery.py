@@ -33,11 +33,12 @@ class Line:
     reason: str
     settings: dict[str, object] = field(default_factory=dict)
     more: tuple[int, int] = (0, 0)
+    counted: bool = False
 
 
 VALUES = (
     Line("ordinary 2x64", "ordinary", 2, 64, families.ordinary,
-         "Two full key tiles: the second must correct what the first left, and the scale is not 1/8."),
+         "Two full key tiles: the second must correct what the first left, and the scale is not 1/8.", counted=True),
     Line("ordinary 16x32", "ordinary", 16, 32, families.ordinary,
          "One full query tile and one full key tile: the kernel must be right at all.", {"scale": 0.125}),
     Line("ragged 17x5", "ragged", 17, 5, families.ordinary,
@@ -62,7 +63,7 @@ RESCALE = (
          "Query 0 has its loud key in the first tile, query 1 in the second: later tiles must not replace it.",
          {"by": 200.0, "places": ("first", "middle")}),
     Line("rising ramp", "loud", 2, 37, families.ramp,
-         "The maximum moves at nearly every key and in every tile."),
+         "The maximum moves at nearly every key and in every tile.", counted=True),
     Line("quiet, near -200", "quiet", 2, 20, families.near,
          "exp(-200) is 0 in float32, and padding that scores 0 beats every key.", {"level": -200.0}),
     Line("full tile near -150", "quiet", 2, 32, families.near,
@@ -96,7 +97,7 @@ SAFETY = (
 
 def cases(lines: tuple[Line, ...]) -> tuple[Case, ...]:
     """The cases of a table, in its order."""
-    return tuple(Case(line.name, line.group, line.reason, partial(_inputs, line)) for line in lines)
+    return tuple(Case(line.name, line.group, line.reason, partial(_inputs, line), line.counted) for line in lines)
 
 
 def _inputs(line: Line, seed: int) -> Inputs:

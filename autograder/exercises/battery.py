@@ -36,13 +36,14 @@ class Line:
     reason: str
     settings: dict[str, float] = field(default_factory=dict)
     rows: int = 1
+    counted: bool = False
 
 
 _SHARED = (
     Line("loud +200, first tile", "loud", "long", families.loud_first,
          "The maximum comes first, and later tiles must not replace it.", {"by": 200.0}),
     Line("rising ramp", "loud", "long", families.ramp,
-         "The maximum moves at every element and in every tile."),
+         "The maximum moves at every element and in every tile.", counted=True),
     Line("short row near -120", "quiet", "short", families.near,
          "Fewer values than threads, all far below 0: what idle lanes put in must not win.", {"level": -120.0}),
     Line("full tiles near -150", "quiet", "full", families.near,
@@ -85,7 +86,7 @@ SUM = (
     Line("loud +200, first tile", "loud", "long", families.positive_loud,
          "One value of the first tile outweighs many others.", {"by": 200.0, "last": False}),
     Line("rising ramp", "loud", "long", families.ramp,
-         "Each tile adds more than the one before."),
+         "Each tile adds more than the one before.", counted=True),
     Line("short row near -120", "quiet", "short", families.near,
          "Fewer values than threads: what idle lanes put in must be 0.", {"level": -120.0}),
     Line("far below, near -20000", "quiet", "wide", families.near,
@@ -123,6 +124,7 @@ def loud_battery(
             tile=tile,
             output=output,
             settings=line.settings,
+            counted=line.counted,
         )
         for line in lines
     )
@@ -147,6 +149,7 @@ def plain_battery(
             512,
             tile=tile,
             output=output,
+            counted=True,
         ),
         *(
             rows_case(

@@ -36,11 +36,12 @@ def rows_case(
     tile: int,
     output: str,
     settings: dict[str, float] | None = None,
+    counted: bool = False,
 ) -> Case:
     """A case with X float32 [rows, n] from ``family``, and the array ``output`` filled with NaN:
-    [rows] when it is called "out", [rows, n] otherwise."""
+    [rows] when it is called "out", [rows, n] otherwise. ``counted`` as in :class:`Case`."""
     make = partial(_rows_inputs, name, family, rows, n, tile, output, settings or {})
-    return Case(name, group, reason, make)
+    return Case(name, group, reason, make, counted)
 
 
 def _rows_inputs(name, family, rows, n, tile, output, settings, seed: int) -> Inputs:

@@ -25,7 +25,7 @@ def _values(lengths: tuple[tuple[int, int], ...], longest: int) -> tuple[Case, .
     made = {"family": families.ordinary, "tile": THREADS, "output": "Y"}
     return (
         rows_case("ordinary 2x512", "ordinary", "Full tiles and nothing unusual: the kernel must be right at all.",
-                  rows=2, n=512, **made),
+                  rows=2, n=512, counted=True, **made),
         *(
             rows_case(f"ragged {rows}x{n}", "ragged",
                       f"A row of {n} does not fill its tiles or warps: the tail must count, and only the tail.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -81,6 +82,11 @@ def _row_values(inputs: Inputs, row: int) -> np.ndarray:
     return references.scores(arrays["Q"][row : row + 1], arrays["K"], inputs.scalars["scale"])[0]
 
 
+def _keep(inputs: Inputs, keys: np.ndarray) -> Inputs:
+    arrays = inputs.arrays
+    return replace(inputs, arrays={**arrays, "K": arrays["K"][keys], "V": arrays["V"][keys]})
+
+
 ATTENTION = Exercise(
     id="lab5.online_attention",
     lab=LAB,
@@ -107,6 +113,7 @@ ATTENTION = Exercise(
     row_values=_row_values,
     along="key",
     tile=families.KEY_TILE,
+    keep=_keep,
     recorded=0,  # hundreds of accesses a score
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,13 +28,15 @@ class Case:
 
     ``name`` is unique in its check and stable ("ragged n=257"); cases of one ``group`` earn their
     points together; ``reason`` says in a sentence why the case is there; ``make(seed)`` gives the
-    same inputs for the same seed; ``hidden`` cases run in grading only.
+    same inputs for the same seed; ``counted`` says that what is moved in this case of `values` or `rescale`
+    counts in `traffic`, too.
     """
 
     name: str
     group: str
     reason: str
     make: Callable[[int], Inputs]
+    counted: bool = False
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,8 @@ class Exercise:
     is a phrase for an element where those words say too little; ``row_values(inputs, row)`` are the
     values, float64 [n], over which the online recurrence of an output row runs (default: the row of the
     first array, where an exercise takes one array and gives another), ``along`` is what one of them is
-    called and ``tile`` how many are handled together (default: the threads of a block that has a row).
+    called and ``tile`` how many are handled together (default: the threads of a block that has a row);
+    ``keep(inputs, chosen)`` is the same launch without those that the boolean ``chosen`` [n] leaves out.
 
     ``recorded`` is the most elements (of all arrays) that a case of `values` or `rescale` may have for its
     accesses to be recorded, which is slow; beyond it only the first case and failing ones are (default:
@@ -181,6 +184,7 @@ class Exercise:
     row_values: Callable[[Inputs, int], np.ndarray] | None = None
     along: str = "column"
     tile: int | None = None
+    keep: Callable[[Inputs, np.ndarray], Inputs] | None = None
     recorded: int | None = None
 
     def allowed(self, inputs: Inputs) -> Budget | None:
@@ -211,6 +215,13 @@ class Exercise:
         if not self.by_rows or first.ndim != 2 or row >= first.shape[0]:
             return None
         return first[row].astype(np.float64)
+
+    def kept(self, inputs: Inputs, chosen: np.ndarray) -> Inputs:
+        """The inputs without the values of :meth:`values_of` that the boolean ``chosen`` [n] leaves out."""
+        if self.keep is not None:
+            return self.keep(inputs, chosen)
+        first = next(iter(inputs.arrays))
+        return replace(inputs, arrays={**inputs.arrays, first: inputs.arrays[first][:, chosen]})
 
     def reduces(self, inputs: Inputs) -> int:
         """How many values each output reduces: the gate's tolerance grows with its square root."""

@@ -18,6 +18,8 @@ so what goes wrong on loud or empty rows, or by rounding, costs ``values`` or ``
 kernel that is far off on every row whatever earns nothing until that is mended, and one that loses the tail
 of a ragged row loses the ragged cases: bytes that should have been moved and were not are no merit. Sizes
 there are drawn near the case's own from the seed, so a kernel cannot tell by the shape in which check it is.
+What is moved in two launches of ``values`` and ``rescale`` counts in ``traffic`` as well, whatever they give: the
+maximum of their rows moves, and a kernel that reads once more where it does is over its budget.
 Each group of cases earns an equal share of a check's points.
 
 ``judge`` needs a process in which NUMBA_ENABLE_CUDASIM was set before numba was loaded; students'

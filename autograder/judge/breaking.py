@@ -17,6 +17,7 @@ from ..exercises.model import Break, Case, Check, Exercise
 from ..report import CaseResult, CheckResult
 from ..source import HostStepLimit, KernelSource, gather_text, run_host_over
 from . import errors, launches, outputs
+from .host import told
 from .launches import Program
 from .lines import Lines
 from .outputs import Outcome
@@ -123,7 +124,7 @@ def _unfit(value: object, breaks: Break) -> str:
     if value is None:
         return "is missing: the function returns nothing. End it with `return` and a number."
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return f"is {value!r:.60}, not a number."
+        return f"is {told(value)}, not a number."
     if isinstance(value, float) and math.isnan(value):
         return "is NaN; use numbers."
     if value == -math.inf and breaks.infinite:

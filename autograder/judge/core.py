@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ..exercises.model import Case, Check, Exercise, Inputs
 from ..report import CaseResult, CheckResult, Report
 from ..source import KernelSource, SourceRefused
-from . import breaking, bugs, host, launches, outputs, running, safety, traffic
+from . import breaking, bugs, host, launches, outputs, pattern, running, safety, traffic
 from .ids import UnknownCheck, parse
 from .launches import STEP_LIMIT, Launched, Program
 from .reports import NOT_RUN, WORDS_LIMIT, all_fail, answered, assemble, could_not_judge, refused
@@ -112,13 +113,11 @@ def _values(program: Program, check: Check, seed: int, steps: int) -> CheckResul
             run = launches.launch(program, inputs, step_limit=steps)  # again, for its findings
             spending.note([run])
         tally.runs.append(run)
-        tally.cases.append(
-            CaseResult(case.name, case.group, outcome.passed, outcome.fraction, outcome.message)
-        )
+        tally.cases.append(CaseResult(case.name, case.group, outcome.passed, outcome.fraction, outcome.message))
         (passing if outcome.passed else failing).append(bugs.Evidence(case, run, outcome))
     named = bugs.by_values(program, check.name, failing, passing) if failing else ()
     if failing and not named:
-        _tell_state(program, tally, failing)
+        _tell_more(program, tally, failing)
     findings, more = safety.collect(program, tally.runs)
     return _result(program, check, tally, named, (*findings, *_more(more)))
 
@@ -131,34 +130,44 @@ def _recorded(exercise: Exercise, inputs: Inputs, first: bool) -> bool:
     return elements <= limit or (first and exercise.recorded is not None)
 
 
-def _tell_state(program: Program, tally: Tally, failing: Sequence[bugs.Evidence]) -> None:
-    """Nothing known looks like it: say where the running state first goes wrong, at the first of the cases
-    that are told in words where that can be seen."""
-    for one in failing[:WORDS_LIMIT]:
+def _tell_more(program: Program, tally: Tally, failing: Sequence[bugs.Evidence]) -> None:
+    """Nothing known looks like it: say what the wrong elements have in common, and where the running state first
+    goes wrong, each at the first of the cases told in words where that can be seen."""
+    told = failing[:WORDS_LIMIT]
+    patterns = [(one, pattern.pattern(program, one.launched, one.outcome)) for one in told]
+    said = Counter(found.sentence for _, found in patterns if found is not None)
+    seen = [(one, found) for one, found in patterns if found is not None and (found.alone or said[found.sentence] > 1)]
+    if seen:
+        one, found = next((pair for pair in seen if pair[1].telling), seen[0])
+        _add(tally, one.case, found.sentence)
+    for one in told:
         row = one.outcome.worst.row if one.outcome.worst is not None else 0
         sentence = running.divergence(program, one.launched, row)
         if sentence:
-            tally.cases = [
-                replace(case, message=f"{case.message} {sentence}") if case.name == one.case.name else case
-                for case in tally.cases
-            ]
-            return
+            return _add(tally, one.case, sentence)
+
+
+def _add(tally: Tally, case: Case, sentence: str) -> None:
+    """A sentence more in the message of one case."""
+    tally.cases = [
+        replace(one, message=f"{one.message} {sentence}") if one.name == case.name else one for one in tally.cases
+    ]
 
 
 def _traffic(program: Program, check: Check, seed: int, steps: int) -> CheckResult:
     spending, tally = Spending(steps), Tally()
     failing: list[Launched] = []
     wrong: list[bugs.Evidence] = []
-    for case in check.cases:
+    for case in (*check.cases, *traffic.borrowed(program.exercise, check)):
         if spending.over:
             tally.cases.append(_not_run(case, spending))
             continue
         run = launches.launch(program, case.make(seed), step_limit=steps)
         spending.note([run])
-        message = " ".join(traffic.problems(program, run))
+        message = "" if case.counted and run.problem else " ".join(traffic.problems(program, run))
         if message:
             failing.append(run)
-        else:
+        elif not case.counted:
             message = outputs.not_yet(program, run)
             if message:
                 wrong.append(bugs.Evidence(case, run, outputs.assess(program, run, inputs_too=False)))
@@ -190,9 +199,7 @@ def _safety(program: Program, check: Check, seed: int, steps: int) -> CheckResul
     return _result(program, check, tally, named, (*findings, *_more(more)))
 
 
-def _result(
-    program: Program, check: Check, tally: Tally, named: bugs.Named, findings: tuple[str, ...]
-) -> CheckResult:
+def _result(program: Program, check: Check, tally: Tally, named: bugs.Named, findings: tuple[str, ...]) -> CheckResult:
     first = next((run for run in tally.runs if run.trace is not None), None)
     return answered(
         program.exercise,
@@ -213,9 +220,7 @@ def _summary(program: Program, check: Check, tally: Tally) -> str:
     if check.name == "traffic":
         run = tally.runs[0]
         uses = [use for use in traffic.account(program, run) if use.lines]
-        told = [
-            f"{program.own(use.array)} {'written' if use.stores else 'read'} {use.times:.3g}×" for use in uses
-        ]
+        told = [f"{program.own(use.array)} {'written' if use.stores else 'read'} {use.times:.3g}×" for use in uses]
         return f"{' and '.join(told)}, as budgeted."
     if check.name == "safety":
         return "No findings, whatever the order of the threads."
@@ -253,5 +258,3 @@ def _arity(source: KernelSource, exercise: Exercise) -> str:
         f"`{exercise.name}` must take {len(wanted)} parameters ({', '.join(wanted)}); yours takes "
         f"{len(own)} ({', '.join(own) or 'none'})."
     )
-
-

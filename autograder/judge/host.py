@@ -62,15 +62,23 @@ def compare(value: Any, right: Any, inputs: Inputs) -> str:
         return f"{where}: the function returns nothing. End it with `return` and your formula."
     if isinstance(right, str):
         if not isinstance(value, str):
-            return f"{where}: the answer must be a text, not {value!r}."
-        return "" if value == right else f"{where}: {value!r} is not the right choice."
+            return f"{where}: the answer must be a text, not {told(value)}."
+        return "" if value == right else f"{where}: {told(value)} is not the right choice."
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return f"{where}: the answer must be a number, not {value!r}."
+        return f"{where}: the answer must be a number, not {told(value)}."
     if isinstance(value, float) and not math.isfinite(value):
         return f"{where}: the answer is {value}, not a finite number."
     if value == right or (isinstance(right, float) and math.isclose(value, right, rel_tol=1e-6)):
         return ""
     return f"{where}: your {_short(value)} is {_distance(value, right)}."
+
+
+def told(value: Any) -> str:
+    """A value in few characters. A tuple may hold tuples a thousand deep, which Python cannot write out."""
+    try:
+        return f"{value!r:.60}"
+    except RecursionError:
+        return "a tuple in a tuple, and so on"
 
 
 def matching_bugs(exercise: Exercise, given: list[tuple[Inputs, Answer]]) -> tuple[dict[str, str], ...]:

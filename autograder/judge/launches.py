@@ -97,9 +97,11 @@ def launch(
     order: str | int = "forward",
     step_limit: int,
     record: bool = True,
+    touches: bool = False,
 ) -> Launched:
     """Run the program on copies; outputs are filled with the canary first. Without ``record`` the trace
-    counts no traffic, in half the time. Never raises for what the kernel does, only for faults of ours."""
+    counts no traffic, in half the time; with ``touches`` it keeps each access of the first block. Never raises
+    for what the kernel does, only for faults of ours."""
     from ..simulator import launch as simulate
 
     exercise = program.exercise
@@ -120,6 +122,7 @@ def launch(
                 order=order,
                 step_limit=step_limit,
                 record=record,
+                touches=touches,
             )
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise

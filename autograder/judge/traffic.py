@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..exercises.model import Budget
+from ..exercises.model import Budget, Case, Check, Exercise
 from ..simulator.trace import LineTraffic, Trace
 from .launches import Launched, Program
 
@@ -57,6 +57,14 @@ def problems(program: Program, launched: Launched) -> list[str]:
     found += [sentence for use in uses for sentence in _scattered(program, use, budget)]
     found += [sentence for use in uses for sentence in _narrow(program, use, budget)]
     return found
+
+
+def borrowed(exercise: Exercise, check: Check) -> tuple[Case, ...]:
+    """The cases of the exercise's other checks whose traffic counts in ``check`` as well, the first of them in its
+    first group and the rest in its last."""
+    found = [case for other in exercise.checks if other is not check for case in other.cases if case.counted]
+    groups = (check.cases[0].group, check.cases[-1].group)
+    return tuple(replace(case, group=groups[min(number, 1)]) for number, case in enumerate(found))
 
 
 def account(program: Program, launched: Launched) -> list[Use]:

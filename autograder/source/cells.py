@@ -10,6 +10,7 @@ import ast
 import re
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from threading import Lock
 
 MAX_CELL = 100_000  # characters of one cell; a longer one is left out, with a message
@@ -70,6 +71,11 @@ class Cell:
     commands: frozenset[int] = frozenset()
     magic: str = ""
     setup: bool = False  # the notebook's own setup cell
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of ``python``."""
+        return self.python.split("\n")
 
     @property
     def keeps_source(self) -> bool:
@@ -200,10 +206,10 @@ def make_unit(cell: Cell, node: ast.FunctionDef) -> Unit:
     """The unit of a function at the top level of ``cell``."""
     first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
     last = node.end_lineno or node.lineno
-    lines = cell.python.split("\n")[first - 1 : last]
+    lines = cell.lines[first - 1 : last]
     text = "\n".join(lines) + "\n"
     name = node.name
-    command = next((n for n in sorted(cell.commands) if first <= n <= last), None)
+    command = next((n for n in range(first, last + 1) if n in cell.commands), None)
     if command is not None:
         shown = cell.text.replace("\r\n", "\n").split("\n")[command - 1].strip()[:60]
         return Unit(

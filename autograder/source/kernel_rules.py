@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cached_property
 
 from autograder.source import advice, catalog
 from autograder.source.advice import short
-from autograder.source.made_arrays import check_array
+from autograder.source.made_arrays import check_array, set_once
 from autograder.source.rules import Rules, Surroundings, Uses
 from autograder.source.signatures import check_signature
 from autograder.source.values import Constant, Function, Member, Module, Value
@@ -73,6 +74,11 @@ class KernelRules(Rules):
                 "put @cuda.jit(device=True) above it",
             )  # fmt: skip
         return self.whole()
+
+    @cached_property
+    def set_once(self) -> dict[str, ast.expr]:
+        """What the variables are set to that are set once."""
+        return set_once(self.node)
 
     # decorators
     def decorators(self) -> None:

@@ -8,6 +8,7 @@ a name (``THREADS + 1``) it refuses, even where every part is constant.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from autograder.source import constants
@@ -16,6 +17,8 @@ from autograder.source.values import MAX_BITS, Constant, Member
 
 if TYPE_CHECKING:
     from autograder.source.kernel_rules import KernelRules
+
+LONGEST_CHAIN = 50  # of variables from the shape to the number
 
 _CPU_TYPES = {"builtins.float": "numba.float32", "builtins.int": "numba.int32", "builtins.bool": "numba.boolean"}
 
@@ -34,7 +37,7 @@ def check_array(rules: KernelRules, node: ast.Call) -> None:
 
 
 def _check_shape(rules: KernelRules, shape: ast.expr, space: str, least: int) -> None:
-    if _fixed(rules, shape, frozenset()):
+    if _fixed(rules, shape):
         sizes = _sizes(rules, shape)
         if sizes is not None and any(size < least for size in sizes):
             raise rules.refuse(shape, f"the shape `{short(shape)}` of a {space} array is not positive")
@@ -63,16 +66,20 @@ def _check_dtype(rules: KernelRules, dtype: ast.expr) -> None:
         raise rules.refuse(dtype, f"`{short(dtype)}` is no dtype", "write `numba.float32`")
 
 
-def _fixed(rules: KernelRules, node: ast.expr, seen: frozenset[str]) -> bool:
-    """Whether the compiler knows the value of ``node``. ``seen`` are the variables that led here."""
+def _fixed(rules: KernelRules, node: ast.expr, inside: bool = False) -> bool:
+    """Whether the compiler knows the value of ``node``, which stands ``inside`` a tuple or is the whole shape.
+    No tuple stands in a tuple: a chain of them would have to be looked at twice for every link."""
+    for _ in range(LONGEST_CHAIN):
+        if not isinstance(node, ast.Name) or node.id not in rules.locals:
+            break
+        if node.id not in rules.set_once:
+            return False
+        node = rules.set_once[node.id]
     if isinstance(node, ast.Tuple):
-        return all(_fixed(rules, item, seen) and not isinstance(item, ast.Tuple) for item in node.elts)
-    if isinstance(node, ast.Name) and node.id in rules.locals:
-        source = _only_value(rules, node.id)
-        return source is not None and node.id not in seen and _fixed(rules, source, seen | {node.id})
+        return not inside and all(_fixed(rules, item, inside=True) for item in node.elts)
     if isinstance(node, ast.Name):
-        value = rules.reach(node)
-        return isinstance(value, Constant) and _whole(value.value)
+        value = None if node.id in rules.locals else rules.reach(node)
+        return isinstance(value, Constant) and _whole(value.value) and not (inside and type(value.value) is tuple)
     if isinstance(node, ast.Subscript):  # PAIR[0]
         base = rules.reach(node.value) if isinstance(node.value, ast.Name) else None
         index = node.slice
@@ -106,17 +113,14 @@ def _sizes(rules: KernelRules, node: ast.expr) -> tuple[int, ...] | None:
     return (value,) if type(value) is int else None
 
 
-def _only_value(rules: KernelRules, name: str) -> ast.expr | None:
-    """What a variable is set to, when one plain assignment sets it and nothing else does."""
-    arguments = rules.node.args
-    if any(a.arg == name for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)):
-        return None
-    stores = [
-        part
-        for part in ast.walk(rules.node)
-        if isinstance(part, ast.Name) and part.id == name and not isinstance(part.ctx, ast.Load)
-    ]
-    for part in ast.walk(rules.node):
-        if isinstance(part, ast.Assign) and len(stores) == 1 and part.targets == stores:
-            return part.value
-    return None
+def set_once(function: ast.FunctionDef) -> dict[str, ast.expr]:
+    """What each variable is set to that one plain assignment sets, and nothing else."""
+    arguments = function.args
+    stores = Counter(a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+    found: dict[str, ast.expr] = {}
+    for part in ast.walk(function):
+        if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load):
+            stores[part.id] += 1
+        if isinstance(part, ast.Assign) and len(part.targets) == 1 and isinstance(part.targets[0], ast.Name):
+            found[part.targets[0].id] = part.value
+    return {name: value for name, value in found.items() if stores[name] == 1}

@@ -11,6 +11,7 @@ import builtins
 import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from autograder.source import catalog, values
 from autograder.source.cells import Cell, make_unit
@@ -65,6 +66,16 @@ def _listed(words: list[str]) -> str:
     return ", ".join(words[:-1]) + f" and {words[-1]}"
 
 
+@cache
+def _starred(home: str) -> dict[str, Value]:
+    """What ``from home import *`` binds."""
+    names = set(catalog.names_in(home))
+    if home in ("math", "numpy"):  # these two may hide builtins such as max and pow
+        found = importlib.import_module(home)
+        names |= set(getattr(found, "__all__", None) or (n for n in dir(found) if n[0] != "_"))
+    return {name: values.imported_from(home, name) for name in sorted(names)}
+
+
 def setup_names() -> dict[str, Value]:
     """What the setup cell of every notebook defines for kernels."""
     return {name: Module(path) for name, path in catalog.SETUP_NAMES.items()}
@@ -87,19 +98,30 @@ def read(cells: Iterable[Cell], main: bool = True, setup: bool = False) -> Scope
 
 
 class _Reader:
-    """Carries one cell's statements into a scope. ``inside`` names the block a statement stands in."""
+    """Carries one cell's statements into a scope. ``inside`` names the block a statement stands in; ``touched``
+    holds, in a branch that may not be taken, what the names that it changes were before."""
 
     def __init__(self, scope: Scope, cell: Cell, main: bool) -> None:
         self.scope = scope
         self.cell = cell
         self.main = main
         self.inside = ""
+        self.touched: dict[str, Value | None] | None = None
+
+    def put(self, name: str, value: Value | None) -> None:
+        """Give ``name`` a value; None takes it away."""
+        if self.touched is not None:
+            self.touched.setdefault(name, self.scope.names.get(name))
+        if value is None:
+            self.scope.names.pop(name, None)
+        else:
+            self.scope.names[name] = value
 
     def bind(self, name: str, value: Value, node: ast.AST) -> None:
         line = getattr(node, "lineno", 0)
         if isinstance(value, Foreign) and not value.label:
             value = replace(value, line=line, label=self.cell.label)
-        self.scope.names[name] = value
+        self.put(name, value)
         self.scope.places[name] = (self.cell.label, line)
 
     def statement(self, node: ast.stmt) -> None:
@@ -133,12 +155,8 @@ class _Reader:
         if not catalog.is_module(home):
             self.scope.stars.append(module)
             return
-        names = set(catalog.names_in(home))
-        if home in ("math", "numpy"):  # these two may hide builtins such as max and pow
-            found = importlib.import_module(home)
-            names |= set(getattr(found, "__all__", None) or (n for n in dir(found) if n[0] != "_"))
-        for name in sorted(names):
-            self.bind(name, values.imported_from(home, name), node)
+        for name, value in _starred(home).items():
+            self.bind(name, value, node)
 
     # assignments
     def _Assign(self, node: ast.Assign) -> None:
@@ -185,7 +203,7 @@ class _Reader:
     def _Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
-                self.scope.names.pop(target.id, None)
+                self.put(target.id, None)
 
     def walrus(self, node: ast.AST) -> None:
         """Names that ``:=`` binds somewhere in an expression."""
@@ -231,18 +249,30 @@ class _Reader:
         if chosen is not None:
             self.block(node.body if chosen else node.orelse, "an `if`")
             return
-        before = dict(self.scope.names)
-        self.block(node.body, "an `if`")
-        first, self.scope.names = self.scope.names, before
-        self.block(node.orelse, "an `if`")
-        second = self.scope.names
-        self.scope.names = dict(second)
+        first, second = self.branch(node.body), self.branch(node.orelse)
         for name in sorted(first.keys() | second.keys()):
-            one, other = first.get(name), second.get(name)
-            if one != other:
-                only = one if other is None else other
-                nested = isinstance(only, Foreign) and None in (one, other)
-                self.bind(name, only if nested else Foreign("is set inside an `if`", _WRITE_NUMBER), node)
+            before = self.scope.names.get(name)
+            one, other = first.get(name, before), second.get(name, before)
+            if one == other:
+                self.put(name, one)
+                continue
+            only = one if other is None else other
+            nested = isinstance(only, Foreign) and None in (one, other)
+            self.bind(name, only if nested else Foreign("is set inside an `if`", _WRITE_NUMBER), node)
+
+    def branch(self, body: list[ast.stmt]) -> dict[str, Value | None]:
+        """What ``body`` makes of the names that it changes (None: it takes the name away), which are then as they
+        were. A copy of all names for every `if` would take hours for a cell with thousands of both."""
+        outer, self.touched = self.touched, {}
+        self.block(body, "an `if`")
+        touched, self.touched = self.touched, outer
+        left = {name: self.scope.names.get(name) for name in touched}
+        for name, value in touched.items():
+            if value is None:
+                self.scope.names.pop(name, None)
+            else:
+                self.scope.names[name] = value
+        return left
 
     def truth(self, test: ast.expr) -> bool | None:
         if isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__":

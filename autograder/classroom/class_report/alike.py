@@ -13,8 +13,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from autograder.classroom.cells import nbgrader_data, text_of
 from autograder.classroom.class_report.canonical import Shape, definitions, likeness, shape
-from autograder.classroom.outcome import Cell, Lab, Outcome, nbgrader_data, text_of
+from autograder.classroom.outcome import Cell, Lab, Outcome
 
 # The course's own right variants of one exercise, written independently in different styles, are at most
 # 0.34 alike; a kernel and its copy with one line changed are 0.8 or more alike.

@@ -17,7 +17,7 @@ MANY = 0.4  # share of the checks that failed above which a student may need hel
 @dataclass(frozen=True)
 class Summary:
     """Counts of submissions of one lab. ``graded`` have marks for all checks; ``manual`` of them wait for a
-    person, ``late`` and ``repaired`` are those with that status."""
+    person, ``late`` came late, and ``repaired`` are those with that status."""
 
     lab: Lab
     students: int
@@ -94,7 +94,7 @@ def summary(outcome: Outcome, lab: Lab) -> Summary:
         len(lines) - missing,
         len(lines) - missing - unjudged,
         count.get(grades.MANUAL, 0),
-        count.get(grades.LATE, 0),
+        sum(line.late for line in lines),
         count.get(grades.REPAIRED, 0),
         missing,
         unjudged,

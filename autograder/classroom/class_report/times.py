@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.classroom.files import write_atomically
+from autograder.classroom.judging import judge_with_picture
 
 TIMES_FILE = "judging_times.json"
 
@@ -39,10 +40,7 @@ class Stopwatch:
         self._lock = threading.Lock()
 
     def __call__(self, source: Any, check_id: str, seed: int) -> Any:
-        if self.judge is None:
-            from autograder.child import run_judge as judge
-        else:
-            judge = self.judge
+        judge = judge_with_picture if self.judge is None else self.judge
         started = time.perf_counter()
         try:
             return judge(source, check_id, seed)

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from autograder.classroom.cells import nbgrader_data
 from autograder.classroom.demo.roster import Student
 from autograder.classroom.files import write_atomically
-from autograder.classroom.release import Release, nbgrader_data
+from autograder.classroom.release import Release
 
 
 def write_class(students: tuple[Student, ...], releases: list[Release], folder: Path) -> None:

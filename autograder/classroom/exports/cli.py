@@ -77,6 +77,7 @@ def _renaming(text: str) -> tuple[str, str]:
 
 def run(args: argparse.Namespace) -> int:
     """Export, say what is empty and why, and tell by the exit status how it went."""
+    from autograder.classroom import platforms
     from autograder.classroom.errors import ClassroomError
     from autograder.classroom.exports import canvas, moodle
     from autograder.classroom.exports.people import match, read_roster
@@ -90,7 +91,8 @@ def run(args: argparse.Namespace) -> int:
         titles = dict(getattr(args, "name", None) or ())
         choose(outcome, tuple(titles))
         students = sorted({line.student for lab in labs for line in outcome.of(lab)})
-        people, strangers = match(students, None if args.roster is None else read_roster(args.roster))
+        roster = None if args.roster is None else read_roster(args.roster)
+        people, strangers = match(students, roster, platforms.read(args.grades))
         request = Request(outcome, labs, people, titles, args.finished)
         if args.kind == "gradescope":
             done = gradescope.export(request, args.to, args.visibility)

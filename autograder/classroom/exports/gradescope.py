@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from autograder.classroom import grades
+from autograder.classroom.cells import nbgrader_data
 from autograder.classroom.errors import ClassroomError
 from autograder.classroom.exports.people import Person
 from autograder.classroom.exports.sheet import Exported, Request, exported, for_student, put
 from autograder.classroom.names import student_id
-from autograder.classroom.outcome import Cell, Lab, Line, nbgrader_data, said
+from autograder.classroom.outcome import Cell, Lab, Line, said
 
 RESULTS_FILE = "results.json"
 VISIBILITIES = ("visible", "after_due_date", "after_published", "hidden")
@@ -52,7 +53,7 @@ def results(request: Request, lab: Lab, line: Line, mark: float, visibility: str
         if line.points.get(cell.column) is not None
     ]
     overall = [f"{grades.number(mark)} of {grades.number(line.max_score)} points."]
-    if line.status == grades.LATE:
+    if line.status == grades.LATE and grades.HANDED_IN_LATE not in line.notes:
         overall.append("Handed in late.")
     overall += [_shown(line.notes), for_student(lab, line)]
     return {

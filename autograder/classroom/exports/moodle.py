@@ -42,7 +42,7 @@ def feedback(request: Request, lab: Lab, line: Line) -> str:
     mark = request.mark(line)
     if mark is not None:
         said.append(f"{grades.number(mark)} of {grades.number(line.max_score)} points.")
-    if line.status == grades.LATE:
+    if line.status == grades.LATE and grades.HANDED_IN_LATE not in line.notes:
         said.append("Handed in late.")
     if line.bugs:
         said.append("This looks like: " + "; ".join(f"{name}: {title}" for name, title in line.bugs) + ".")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,9 +28,13 @@ class Person:
     canvas_id: str = ""
 
 
-def without_roster(student: str) -> Person:
-    """What the name alone tells: it is the login, and the e-mail address where it looks like one."""
-    return Person(student, email=student if "@" in student[1:] else "", login=student, name=student)
+def without_roster(student: str, platform: str = "", own: str = "") -> Person:
+    """What the name alone tells: it is the login, and the e-mail address where it looks like one. Of a class that
+    was downloaded from ``platform`` Canvas's number or the e-mail address (``own``) is known, too."""
+    if platform == "Canvas" and own.isdecimal():
+        return Person(student, name=student, canvas_id=own)
+    email = next((text for text in (student, own) if "@" in text[1:]), "")
+    return Person(student, email=email, login=student, name=student)
 
 
 def read_roster(path: Path) -> tuple[Person, ...]:
@@ -66,13 +70,18 @@ def read_roster(path: Path) -> tuple[Person, ...]:
     return tuple(people.values())
 
 
-def match(students: Iterable[str], roster: tuple[Person, ...] | None) -> tuple[dict[str, Person], list[str]]:
-    """Each student's line of the roster (None: no roster, nobody is missing), and a sentence for each student
-    who has no line, and for each line that has no student. Upper and lower case, and the ways to write an
-    accent, make no difference where that leaves no doubt."""
+def match(
+    students: Iterable[str],
+    roster: tuple[Person, ...] | None,
+    platforms: Mapping[str, tuple[str, str]] | None = None,
+) -> tuple[dict[str, Person], list[str]]:
+    """Each student's line of the roster (None: no roster, nobody is missing, and ``platforms`` tells who they are
+    where the class came from), and a sentence for each student who has no line, and for each line that has no
+    student. Upper and lower case, and the ways to write an accent, make no difference where that leaves no doubt."""
     students = list(students)
     if roster is None:
-        return {student: without_roster(student) for student in students}, []
+        known = platforms or {}
+        return {student: without_roster(student, *known.get(student, ())) for student in students}, []
     exact = {person.student: person for person in roster}
     found = {student: exact[student] for student in students if student in exact}
     left = [person for person in roster if person.student not in found]
