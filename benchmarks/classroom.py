@@ -34,16 +34,17 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from classroom_parts import people, stages, stock  # noqa: E402
-from classroom_parts.people import HandIn  # noqa: E402
-from classroom_parts.timing import Usage, watched  # noqa: E402
+from classroom_parts import people, stages, stock
+from classroom_parts.people import HandIn
+from classroom_parts.timing import watched
 
-from autograder.classroom.class_report.times import read_times  # noqa: E402
-from autograder.classroom.release import Release, find_release, load_release  # noqa: E402
-from autograder.exercises import labs as all_labs  # noqa: E402
+from autograder.classroom.class_report.times import read_times
+from autograder.classroom.release import Release, find_release, load_release
+from autograder.exercises import labs as all_labs
 
 OUT = HERE / "classroom.json"
 MODES = ("stock", "stock+ours", "ours 1 job", "ours 2 jobs", "ours dask")
+SAME = "ours 1 job, the stock tool's sample"
 SEED = 5
 FAVOURS = (
     "What favours the stock tool: it tests `values`, `rescale` and formulas only, since numba's simulator counts no "
@@ -93,6 +94,7 @@ def run_stock(plan: Plan, ours: bool, folder: Path) -> dict[str, Any]:
         scores |= {(one.student, lab): run.scores[one.student] for one in hand_ins}
         say(f"  {lab}: {', '.join(f'{one.kind} {run.each_s[one.student]:.1f} s' for one in hand_ins)}")
     submissions = sum(len(run.each_s) for run in runs)
+    checks = sum(stock.kernel_checks(one, plan.releases[one.lab], ours) for one in plan.sampled)
     return {
         "submissions measured": submissions,
         "wall_s": total(run.usage.wall_s for run in runs),
@@ -102,6 +104,7 @@ def run_stock(plan: Plan, ours: bool, folder: Path) -> dict[str, Any]:
         "class_s extrapolated": round(class_s),
         "submissions a minute": round(60 * len(plan.whole) / class_s, 2),
         "submissions a minute by lab": by_lab,
+        "kernel checks a minute": round(60 * checks / sum(sum(run.each_s.values()) for run in runs), 1),
         "scores": {f"{student} {lab}": score for (student, lab), score in scores.items()},
     }
 
@@ -121,6 +124,7 @@ def run_ours(plan: Plan, hand_ins: Sequence[HandIn], folder: Path, jobs: int = 1
     judging = sum(one.seconds for one in times.values())
     others = sum(one.seconds for check_id, one in times.items() if not stock.testable(check_id))
     count = len(hand_ins)
+    checks = sum(one.judged for check_id, one in times.items() if stock.is_kernel(check_id))
     return {
         "submissions measured": count,
         "wall_s": round(usage.wall_s, 1),
@@ -131,6 +135,7 @@ def run_ours(plan: Plan, hand_ins: Sequence[HandIn], folder: Path, jobs: int = 1
         "beside judging, s a submission": round((usage.wall_s - judging / jobs_of(jobs, dask)) / count, 2),
         "class_s at this rate": round(usage.wall_s / count * len(plan.whole)),
         "submissions a minute": round(60 * count / usage.wall_s, 2),
+        "kernel checks a minute": round(60 * checks / usage.wall_s, 1),
         "not as the class must get": differences(hand_ins, folder / "out"),
     }
 
@@ -145,7 +150,9 @@ def cluster(workers: int) -> Iterator[tuple[str, tuple[int, ...]]]:
     """A dask cluster in a process of its own: its address, and the process."""
     command = [sys.executable, str(HERE / "classroom_parts" / "cluster.py"), str(workers)]
     environment = {**os.environ, **python_path()}
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
         try:
             yield process.stdout.readline().strip(), (process.pid,)
         finally:
@@ -222,15 +229,14 @@ def ratios(modes: dict[str, dict[str, Any]]) -> dict[str, float]:
         if name not in ("stock", SAME)
     }
     if SAME in modes:
-        seconds = base["wall_s"] / modes[SAME]["wall_s"]
-        found["ours 1 job / stock, the stock tool's sample on both sides, starts included"] = round(seconds, 1)
         one = modes[SAME]
+        seconds = base["wall_s"] / one["wall_s"]
+        found["ours 1 job / stock, the stock tool's sample on both sides, starts included"] = round(seconds, 1)
         spared = one["wall_s"] - one["of that, checks that the stock tool has not"]
+        checks = one["kernel checks a minute"] / base["kernel checks a minute"]
+        found["the same, kernel checks a minute"] = round(checks, 1)
         found["the same, without the checks that the stock tool has not (computed)"] = round(base["wall_s"] / spared, 1)
     return found
-
-
-SAME = "ours 1 job, the stock tool's sample"
 
 
 def measure(plan: Plan, modes: Sequence[str], sizes: Sequence[int], folder: Path) -> dict[str, Any]:
@@ -252,22 +258,37 @@ def measure(plan: Plan, modes: Sequence[str], sizes: Sequence[int], folder: Path
             notes.append("ours dask was left out: dask.distributed is not installed.")
             continue
         say(f"{name} ...")
-        found[name] = run(folder / name.replace(" ", "_"))
-        say(f"  {found[name]['submissions a minute']} submissions a minute, peak {found[name]['peak_mb']} MB")
-    graded = [folder / name.replace(" ", "_") / "out" for name in found if name.startswith("ours") and name != SAME]
+        found[name] = run(folder / name_of(name))
+        say("  " + json.dumps(found[name]))
+    graded = [folder / name_of(name) / "out" for name in found if name.startswith("ours") and name != SAME]
     tables = {(out / "grades.csv").read_bytes() for out in graded}
     growth = []
     if sizes:
-        store = (graded or [folder / SAME.replace(" ", "_") / "out"])[0] / "verdicts.db"
+        store = (graded or [folder / name_of(SAME) / "out"])[0] / "verdicts.db"
         say("growth ...")
         growth = grow(plan, sizes, store, folder / "growth")
     return {
         "modes": found,
         "ratios": ratios(found),
-        "marks of ours are the same in all modes": len(tables) == 1 if len(tables) > 0 else None,
+        "grades.csv of ours is the same in all modes": len(tables) <= 1,
+        "stock+ours gives other scores than ours": other_scores(found, folder),
         "growth, lab 1, with a judge that knows every report": growth,
         "notes": notes,
     }
+
+
+def other_scores(found: dict[str, dict[str, Any]], folder: Path) -> list[str]:
+    """Hand-ins of the sample to which `nbgrader autograde` on our notebooks gave another score than ours."""
+    if "stock+ours" not in found or SAME not in found:
+        return []
+    ours = {f"{row['student']} {row['lab']}": float(row["score"]) for row in rows(folder / name_of(SAME) / "out")}
+    theirs = found["stock+ours"]["scores"]
+    return [f"{one}: {theirs[one]:g}, ours {ours[one]:g}" for one in theirs if theirs[one] != ours[one]]
+
+
+def name_of(mode: str) -> str:
+    """The mode's folder."""
+    return mode.replace(" ", "_").replace(",", "")
 
 
 def has_distributed() -> bool:
@@ -343,7 +364,7 @@ def main() -> int:
         record |= measure(plan, options.modes.split(","), sizes, folder.resolve())
     say(json.dumps({key: record[key] for key in ("ratios", "notes")}, indent=1, ensure_ascii=False))
     wrong = [text for mode in record["modes"].values() for text in mode.get("not as the class must get", ())]
-    say(*(["Marks are as the class must get."] if not wrong else ["\n".join(dict.fromkeys(wrong))]))
+    say("\n".join(dict.fromkeys(wrong)) or "Marks are as the class must get.")
     if options.write:
         OUT.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return 1 if wrong else 0

@@ -103,6 +103,18 @@ def test_factors():
     assert "the maximum is subtracted in one of the two" in told(exercise, inputs, right * np.exp(top))[0]
 
 
+def test_a_whole_multiple_of_d_is_not_called_more_terms():
+    """With one loud key d is 1, and seven more of it are no other than eight times d."""
+    exercise, inputs = case(ATTENTION, "loud +20, key n-3", "rescale")
+    sentence, _ = told(exercise, inputs, exercise.reference(inputs)["O"] / 8)
+    assert "8 times the right d" in sentence and "more value" not in sentence
+
+
+def test_one_number_is_no_proportion():
+    exercise, inputs = case("lab4.softmax_row_cache", "ragged 1x1")
+    assert told(exercise, inputs, softmax(inputs) * 4.995) == ("", False)
+
+
 GROUPS = {
     "threads 1 apart, or nearer, are not joined": COLUMN % 2,
     "threads 4 apart, or nearer, are not joined": COLUMN % 8,
@@ -142,6 +154,19 @@ def test_some_places_only():
     assert (
         "Wrong are columns 500 to 511; the rest of the row is right" in told(exercise, inputs, softmax(inputs) * end)[0]
     )
+
+
+def test_places_where_nothing_could_be_wrong_are_not_called_right():
+    """On a rising ramp most outputs vanish, whatever they are divided by."""
+    exercise, inputs = case(TILED, "rising ramp", "rescale")
+    right = softmax(inputs)
+    vanishing = right < 1e-36
+    assert 400 < vanishing.sum() < right.size - 50
+    noise = np.random.default_rng(6).uniform(1.5, 2, right.shape)
+    assert "Wrong are" not in told(exercise, inputs, right * noise)[0]
+    last = right.shape[1] - 9
+    noise[:, :last] = 1
+    assert f"Wrong are columns {last} to" in told(exercise, inputs, right * noise)[0]
 
 
 @pytest.mark.parametrize("exercise_id", ["lab1.row_sum", "lab1.row_max"])

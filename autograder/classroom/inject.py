@@ -14,7 +14,7 @@ from typing import Any
 from nbconvert.exporters import Exporter, NotebookExporter
 from nbconvert.preprocessors import ClearMetadataPreprocessor
 from nbgrader.api import Gradebook
-from nbgrader.converters import Autograde
+from nbgrader.converters import Autograde, BaseConverter
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     IgnorePattern,
@@ -23,7 +23,7 @@ from nbgrader.preprocessors import (
     SaveAutoGrades,
 )
 from traitlets import Any as AnyTrait
-from traitlets import Type
+from traitlets import Bool, Type
 
 from autograder.classroom.defusing import defuse
 from autograder.classroom.verdicts import Verdict, outputs
@@ -60,18 +60,14 @@ class HoldForPerson(NbGraderPreprocessor):
         where = resources["nbgrader"]
         with Gradebook(where["db_url"]) as gradebook:
             for grade_id in sorted(self.unjudged | self.reviewed):
-                grade = gradebook.find_grade(
-                    grade_id, where["notebook"], where["assignment"], where["student"]
-                )
+                grade = gradebook.find_grade(grade_id, where["notebook"], where["assignment"], where["student"])
                 if grade_id in self.unjudged:
                     grade.auto_score = None
                     grade.needs_manual_grade = grade.manual_score is None
                 if grade_id in self.reviewed:
                     grade.needs_manual_grade = False
             for grade_id in sorted(self.unread):
-                comment = gradebook.find_comment(
-                    grade_id, where["notebook"], where["assignment"], where["student"]
-                )
+                comment = gradebook.find_comment(grade_id, where["notebook"], where["assignment"], where["student"])
                 comment.auto_comment = None
             gradebook.db.commit()
         return nb, resources
@@ -93,9 +89,7 @@ class DefuseText(NbGraderPreprocessor):
 class OnceChecked(NotebookExporter):
     """nbconvert's, which checks a notebook after its last step instead of after each: a third of its time."""
 
-    def _preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
-        self.optimistic_validation = bool(self._preprocessors)  # with no step there is no last one
-        return super()._preprocess(nb, resources)
+    optimistic_validation = Bool(True)
 
 
 class InjectingAutograde(Autograde):
@@ -113,11 +107,15 @@ class InjectingAutograde(Autograde):
         folder: Path = self.folder
         self.assignments = {str(folder): [str(path) for path in sorted(folder.glob("*.ipynb"))]}
 
+    def convert_single_notebook(self, notebook_filename: str) -> None:
+        """In one pass where nbgrader takes two, of which the first cleans a submission: this notebook was made
+        from the release a moment ago, and there is nothing to clean or to check in it."""
+        self._init_preprocessors()
+        BaseConverter.convert_single_notebook(self, notebook_filename)
+
     def _init_preprocessors(self) -> None:
-        # The notebook was made from the release a moment ago: there is nothing to clean or to check in it.
-        self.sanitize_preprocessors = []
         # Instances carry one student's verdicts, so they are made anew for each notebook.
-        self.autograde_preprocessors = [
+        self.sanitize_preprocessors = [  # of the first pass, which reads what was handed in
             InjectVerdicts(verdicts=self.verdicts),
             IgnorePattern,
             ClearMetadataPreprocessor,

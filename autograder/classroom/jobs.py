@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from queue import SimpleQueue
 from typing import Any
 
 from autograder.report import Report
+
+AHEAD = 4  # jobs handed in for each thread, so that none waits for us and no reports pile up
 
 Key = tuple[Any, ...]
 Judge = Callable[[Any, str, int], Report]
@@ -37,12 +40,15 @@ def local_runner(judge: Judge, threads: int) -> Runner:
             try:
                 running: dict[Future, Job] = {}
                 done: SimpleQueue[Future] = SimpleQueue()
-                for job in jobs:
-                    future = pool.submit(judge, job.source, job.check_id, job.seed)
-                    running[future] = job
-                    future.add_done_callback(done.put)
-                while running:
-                    future = done.get()  # one look each: asking all that run takes time for each that waits
+                left = iter(jobs)
+                while True:
+                    for job in islice(left, AHEAD * max(threads, 1) - len(running)):
+                        future = pool.submit(judge, job.source, job.check_id, job.seed)
+                        running[future] = job
+                        future.add_done_callback(done.put)
+                    if not running:
+                        return
+                    future = done.get()
                     yield running.pop(future), _outcome(future)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)

@@ -36,6 +36,14 @@ def prepare(submission: Submission, release: Release) -> Prepared:
     """Read and normalise one submission; never raises for what a student handed in."""
     if submission.missing:
         return Prepared(submission, release, None)
+    try:
+        return _prepare(submission, release)
+    except Exception as error:  # one odd file must not stop the others
+        sentence = f"The file could not be read ({type(error).__name__})."
+        return Prepared(submission, release, untouched(release), submission.notes, sentence)
+
+
+def _prepare(submission: Submission, release: Release) -> Prepared:
     if submission.timestamp is not None and not valid_timestamp(submission.timestamp):
         note = "Its timestamp.txt holds no time; it was left out."
         submission = replace(submission, timestamp=None, notes=(*submission.notes, note))

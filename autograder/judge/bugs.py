@@ -68,9 +68,10 @@ def by_values(program: Program, check: str, failing: Sequence[Evidence], passing
     All are compared on one failing case (on a second, when none matches the first: a kernel may have
     two mistakes). Those that match are held against one more failing case; while more than one is
     left, against a third, and against the loudest and the quietest case that the submission passes,
-    since the mistake that is really there passes them too. A bug that matches one failing case but not
-    another is named only when it is the only one and its numbers are finite, and with that case alone. Where all
-    that is wrong is NaN or unwritten, which very different mistakes leave, the sanitizer must find the same, too.
+    since the mistake that is really there passes them too. A bug that matches one failing case but not another is
+    not what is there, and is not named; unless it races, and so leaves other numbers in a kernel written
+    otherwise: then it is named where it is the only one and its numbers are finite, with that case alone. Where
+    all that is wrong is NaN or unwritten, which very different mistakes leave, the sanitizer must find the same, too.
     """
     ranked = _varied(sorted((one for one in failing if one.launched.trace is not None), key=_cost))[:CASES]
     candidates = [bug for bug in program.exercise.bugs if check in bug.checks]
@@ -91,7 +92,7 @@ def by_values(program: Program, check: str, failing: Sequence[Evidence], passing
     else:
         agreed = []  # none of them matched the first
     if not agreed:
-        certain = len(left) == 1 and _finite_share(one) > 0
+        certain = len(left) == 1 and _finite_share(one) > 0 and _may_race(program, left[0], one.launched.inputs)
         return (_describe(program, left[0], one, only=True),) if certain else ()
     by_loudness = sorted(passing, key=_loudness)
     for other in (*others[1:], *by_loudness[-1:], *by_loudness[:1]):
@@ -172,6 +173,11 @@ def _races(launched: Launched) -> bool:
     """Whether the sanitizer saw a race; a launch that was not recorded may have had one."""
     trace = launched.trace
     return trace is not None and (not trace.accesses or any(one.tool == "racecheck" for one in trace.findings))
+
+
+def _may_race(program: Program, bug: NamedBug, inputs: Inputs) -> bool:
+    """Whether the sanitizer sees a race in the bug, too."""
+    return "safety" in bug.checks and _races(_ran(program.exercise.id, bug.id, _Asked.of(inputs), True))
 
 
 def _agrees(

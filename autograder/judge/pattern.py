@@ -23,6 +23,7 @@ ROUNDING = 3e-6  # relative, of a float32 sum in whatever order
 GUESSES = 250  # parts of a row that one row alone can tell apart
 SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 32, -32)
 ENOUGH = 4  # wrong elements from which values in wrong places are recognised
+VANISHED = 1e-36  # outputs below this are right whatever was done with them
 MOST = 40_000  # wrong elements up to which the result of a part of a row is looked for
 
 
@@ -167,6 +168,8 @@ def _displaced(view: _View) -> str:
 
 def _divided(view: _View) -> Pattern | None:
     """All elements of a row off by one factor: the numerators are right, the divisor is not."""
+    if view.expected.shape[1] < 2:
+        return None  # one number is in proportion to whatever it should be
     factors = {row: one_factor(view.found[row], view.expected[row]) for row in view.rows}
     if any(factor is None for factor in factors.values()):
         return None
@@ -200,6 +203,8 @@ def _what_d_is(view: _View, factors: dict[int, float]) -> str:
     words = _counted(view, share)
     if words:
         return f"That is the d which counts {words}."
+    if all(round(1 / factor) > 1 and near(1 / factor, round(1 / factor)) for factor in factors.values()):
+        return ""  # d a whole number of times over: where one term is all of d, this looks like more terms
     more = {row: (1 / factors[row] - 1) * sums[row] for row in factors}  # in units of exp(m - m) = 1
     for what, unit in (("0", {row: np.exp(-top) for row, top in tops.items()}), ("m", dict.fromkeys(tops, 1.0))):
         counts = {row: more[row] / unit[row] for row in factors}
@@ -272,6 +277,8 @@ def _places(view: _View) -> str:
     first = view.wrong[view.rows[0]]
     if first.all() or any((view.wrong[row] != first).any() for row in view.rows):
         return ""
+    if not (np.abs(view.expected[view.rows])[:, ~first] > VANISHED).any():
+        return ""  # what is right there is right because it vanishes
     n = len(first)
     rest = f"the rest of the {view.word} is right"
     if n > subsets.FOURS and not n % subsets.FOURS:

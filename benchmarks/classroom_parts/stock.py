@@ -110,6 +110,22 @@ def runnable(one: HandIn) -> int:
     return sum(not MISSING.search(text) for text in texts)
 
 
+def is_kernel(check_id: str) -> bool:
+    """Whether a check launches a kernel of the student's."""
+    return get(check_id.rpartition(".")[0]).kind in ("kernel", "device")
+
+
+def kernel_checks(one: HandIn, release: Release, ours: bool) -> int:
+    """How many kernel checks the graded cells of a hand-in make: ours all, plain ones those that the stock
+    simulator can run."""
+    checks = [cell.check_id for cell in release.checks if is_kernel(cell.check_id)]
+    texts = {name: answer.text or "" for name, answer in one.answers.items()}
+    made = [check_id for check_id in checks if check_id.rpartition(".")[0] in texts]
+    if ours:
+        return len(made)
+    return sum(testable(check_id) and not MISSING.search(texts[check_id.rpartition(".")[0]]) for check_id in made)
+
+
 def autograde(release: Release, hand_ins: Sequence[HandIn], folder: Path) -> Run:
     """Put up a course in ``folder`` and run `nbgrader autograde` on the hand-ins, made from ``release``. Raises
     RuntimeError when it stops on the way."""

@@ -26,7 +26,9 @@ def renamable(function: ast.FunctionDef) -> set[str]:
     nodes = list(ast.walk(function))
     names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     inner = [node for node in nodes if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node is not function]
-    kept = {argument.arg for node in (function, *inner) for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
+    kept = {
+        argument.arg for node in (function, *inner) for argument in ast.walk(node.args) if isinstance(argument, ast.arg)
+    }
     kept |= {node.name for node in inner if isinstance(node, ast.FunctionDef)}
     kept |= {node.arg for node in nodes if isinstance(node, ast.keyword) and node.arg}
     for node in nodes:
@@ -80,7 +82,9 @@ def _names(text: str) -> list[tuple[tuple[int, int], str]]:
 def _remarked(text: str, rng: random.Random) -> str:
     """Remarks behind statements and empty lines between them, one remark with a number at least."""
     lines = text.splitlines()
-    inside = [node for function in ast.parse(text).body if isinstance(function, ast.FunctionDef) for node in function.body]
+    inside = [
+        node for function in ast.parse(text).body if isinstance(function, ast.FunctionDef) for node in function.body
+    ]
     for number, node in enumerate(sorted(inside, key=lambda node: -node.lineno)):
         at, indent = node.lineno - 1, " " * node.col_offset
         if number == 0 or rng.random() < 0.25:

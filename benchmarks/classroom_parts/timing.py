@@ -41,7 +41,13 @@ def watched(command: Sequence[str], folder: Path, env: dict[str, str], also: Seq
     before, elsewhere = _children_s(), sum(map(tree_cpu_s, also))
     started = time.perf_counter()
     process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
     )
     lines = []
     with _memory([process.pid, *also]) as peak:

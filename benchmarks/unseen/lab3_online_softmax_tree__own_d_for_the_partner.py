@@ -1,0 +1,43 @@
+"""A typo in the tree: the partner's m comes with this thread's own d."""
+
+import math
+
+import numba
+from numba import cuda
+
+THREADS = 256
+
+
+@cuda.jit(device=True)
+def merge(m1, d1, m2, d2):
+    m = max(m1, m2)
+    base = m
+    if m == -math.inf:  # both empty: -inf - -inf is nan
+        base = numba.float32(0.0)
+    return m, d1 * math.exp(m1 - base) + d2 * math.exp(m2 - base)
+
+
+@cuda.jit
+def online_softmax_tree(X, Y):
+    row = cuda.blockIdx.x
+    t = cuda.threadIdx.x
+    n = X.shape[1]
+    ms = cuda.shared.array(THREADS, numba.float32)
+    ds = cuda.shared.array(THREADS, numba.float32)
+    m = numba.float32(-math.inf)
+    d = numba.float32(0.0)
+    for j in range(t, n, THREADS):
+        m, d = merge(m, d, X[row, j], numba.float32(1.0))
+    ms[t] = m
+    ds[t] = d
+    cuda.syncthreads()
+    half = THREADS // 2
+    while half > 0:
+        if t < half:
+            ms[t], ds[t] = merge(ms[t], ds[t], ms[t + half], ds[t])
+        cuda.syncthreads()
+        half //= 2
+    m = ms[0]
+    d = ds[0]
+    for j in range(t, n, THREADS):
+        Y[row, j] = math.exp(X[row, j] - m) / d
