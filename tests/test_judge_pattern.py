@@ -116,10 +116,10 @@ def test_one_number_is_no_proportion():
 
 
 GROUPS = {
-    "threads 1 apart, or nearer, are not joined": COLUMN % 2,
-    "threads 4 apart, or nearer, are not joined": COLUMN % 8,
-    "groups of 128 threads are not joined": COLUMN % 256 // 128,
-    "groups of 32 threads are not joined": COLUMN % 256 // 32,
+    "threads 1 apart, or nearer, do not end with the same state (m, d)": COLUMN % 2,
+    "threads 4 apart, or nearer, do not end with the same state (m, d)": COLUMN % 8,
+    "groups of 128 threads do not end with the same state (m, d)": COLUMN % 256 // 128,
+    "groups of 32 threads do not end with the same state (m, d)": COLUMN % 256 // 32,
     "what the block found is not shared": COLUMN % 256 * 37 % 101,
     "an earlier tile was not corrected": COLUMN // 256,
 }

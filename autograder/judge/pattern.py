@@ -233,14 +233,15 @@ def _by_group(view: _View) -> str:
     column = np.arange(view.expected.shape[1])
     thread = column % view.threads
     ways = []
+    differ = "do not end with the same state (m, d)"
     power = 2
     while power < view.threads:
         among = f"the same number modulo {power}"
-        ways.append((thread % power, f"Threads with {among}", f"threads {power // 2} apart, or nearer, are not joined"))
+        ways.append((thread % power, f"Threads with {among}", f"threads {power // 2} apart, or nearer, {differ}"))
         power *= 2
     power = view.threads // 2
     while power > 1:
-        ways.append((thread // power, f"{power} neighbouring threads", f"groups of {power} threads are not joined"))
+        ways.append((thread // power, f"{power} neighbouring threads", f"groups of {power} threads {differ}"))
         power //= 2
     ways.append((thread, "The columns of one thread", "what the block found is not shared"))
     later = "what was kept or written for an earlier tile was not corrected when the maximum moved later"
