@@ -123,7 +123,8 @@ class _Watch:
 
     def _look(self, linear: int, line: int, names: dict[str, Any]) -> None:
         before, old = self._last.get(linear, (0, {}))
-        now = {name: float(names[name]) for name in self.variables & names.keys() if _is_float(names[name])}
+        # Since Python 3.13 `names` is a view whose keys() is a list.
+        now = {name: float(names[name]) for name in self.variables if name in names and _is_float(names[name])}
         self._last[linear] = (line, now)
         stretches = self.threads.get(linear)
         if not stretches or linear in self.over:
