@@ -1,20 +1,17 @@
 """Reports on every named bug and every right variant, computed once and on all cores.
 
-A wrong kernel of labs 3 to 5 is judged by one of the checks that it must fail, and every third of them must be
-named, unless KILL_MATRIX=complete is set: all checks of all of them take a quarter of an hour. One process has all of an exercise, since what its wrong
+A wrong kernel of labs 3 to 5 is judged by one of the checks that it must fail, unless KILL_MATRIX=complete is set:
+all checks of all of them take a quarter of an hour. One process has all of an exercise, since what its wrong
 kernels leave on a case is needed for each of them and kept.
 """
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import os
 import zlib
-from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from functools import cache
-from unittest import mock
 
 from autograder.exercises import all_exercises, get
 from autograder.exercises.model import NamedBug
@@ -59,27 +56,7 @@ def judged(job: Job) -> Report:
     if bug is None or whole(exercise_id):
         return judge(source, exercise_id, seed)
     (check,) = asked(exercise_id, bug)
-    with contextlib.nullcontext() if named(exercise_id, bug) else _nothing_named():
-        return judge(source, f"{exercise_id}.{check}", seed)
-
-
-@contextlib.contextmanager
-def _nothing_named() -> Iterator[None]:
-    """Inside, the judge says that a kernel is wrong and looks for no reason, which takes most of its time."""
-    from autograder.judge import bugs, core
-
-    ways = {"by_values": _none, "by_traffic": _none, "by_safety": _none}
-    with mock.patch.multiple(bugs, **ways), mock.patch.object(core, "_tell_more", _none):
-        yield
-
-
-def _none(*_given: object) -> tuple[()]:
-    return ()
-
-
-def named(exercise_id: str, bug: NamedBug) -> bool:
-    """Whether a wrong kernel must be named."""
-    return whole(exercise_id) or zlib.crc32(bug.id.encode()) % 3 == 0
+    return judge(source, f"{exercise_id}.{check}", seed)
 
 
 def whole(exercise_id: str) -> bool:

@@ -17,6 +17,12 @@ from autograder.classroom.release import CheckCell
 from autograder.report import CheckResult, Report
 from autograder.source import SourceRefused
 
+STYLED = [
+    '<p style="background:url(https://example.org/seen.png)">a</p>',
+    '<p style="background:u\\72l(https://example.org/seen.png)">a</p>',
+    '<p style="background:&#117;rl&#40;https://example.org/seen.png)">a</p>',
+    "<p style=\"list-style: image-set('https://example.org/seen.png' 1x)\">a</p>",
+]
 DANGEROUS = [
     "<script>alert(1)</script>",
     "<img src=x onerror=alert(1)>",
@@ -153,3 +159,9 @@ def test_odd_characters_end_no_run(one):
     written = next(cell for cell in notebook["cells"] if cell["id"] == "lab1_written")
     assert "javascript" not in "".join(written["source"]) and REMOVED in "".join(written["source"])
     (one / "out" / "grades.csv").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("styled", STYLED)
+def test_no_style_loads_a_picture(styled):
+    cleaned = clean_html(styled)
+    assert "example.org" not in cleaned and ">a</p>" in cleaned

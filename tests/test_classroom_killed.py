@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from pathlib import Path
 
 import classroom_lab as small
@@ -50,15 +51,21 @@ def of(root, out="out"):
 
 
 def in_a_process_that_dies(work):
-    """Run ``work`` in a copy of this process and tell by which signal it ended."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-            work()
-        finally:
-            os._exit(0)
-    return os.WTERMSIG(os.waitpid(pid, 0)[1])
+    """Run ``work`` in a copy of this process and tell by which signal it ended, or how it did without one."""
+    with tempfile.TemporaryFile("w+") as said:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                os.dup2(said.fileno(), 2)
+                work()
+                os.write(2, b"it ended by itself")
+            except BaseException:
+                os.write(2, traceback.format_exc().encode())
+            finally:
+                os._exit(0)
+        ended = os.WTERMSIG(os.waitpid(pid, 0)[1])
+        said.seek(0)
+        return ended or said.read()
 
 
 def dies_at(where, turn, before=True):

@@ -131,14 +131,8 @@ def run_grade(args: argparse.Namespace) -> int:
             dask=args.dask,
             ready=(lambda: keep_seed(seed, args.out)) if args.seed is None else None,
         )
-    except ClassroomError as error:
-        print(error, file=sys.stderr)
-        return UNUSABLE
-    except OSError as error:
-        print(_not_written(args.out, error), file=sys.stderr)
-        return UNUSABLE
-    except ModuleNotFoundError as error:
-        print(_not_installed(error), file=sys.stderr)
+    except (ClassroomError, OSError, ModuleNotFoundError) as error:
+        print(_told(error, args.out), file=sys.stderr)
         return UNUSABLE
     except KeyboardInterrupt:
         print("\nWhat has been judged is kept: the same command goes on from there.", file=sys.stderr)
@@ -146,6 +140,13 @@ def run_grade(args: argparse.Namespace) -> int:
     print(summary(result))
     print(f"Seed: {origin}.")
     return ALL_GRADED if result.complete else SOME_UNJUDGED
+
+
+def _told(error: Exception, out: Path) -> str:
+    """The sentence for what has ended a command that writes to ``out``. Raises ``error`` when it is a fault of ours."""
+    if isinstance(error, OSError):
+        return _not_written(out, error)
+    return _not_installed(error) if isinstance(error, ModuleNotFoundError) else str(error)
 
 
 def _not_written(out: Path, error: OSError) -> str:
@@ -207,12 +208,6 @@ def run_demo(args: argparse.Namespace) -> int:
         from autograder.classroom.demo import run
 
         return run(args.out, released=args.released, jobs=args.jobs)
-    except ClassroomError as error:
-        print(error, file=sys.stderr)
-        return UNUSABLE
-    except OSError as error:
-        print(_not_written(args.out, error), file=sys.stderr)
-        return UNUSABLE
-    except ModuleNotFoundError as error:
-        print(_not_installed(error), file=sys.stderr)
+    except (ClassroomError, OSError, ModuleNotFoundError) as error:
+        print(_told(error, args.out), file=sys.stderr)
         return UNUSABLE

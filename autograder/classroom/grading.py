@@ -65,8 +65,8 @@ def grade(
     """Grade every submission of ``labs`` under ``submitted`` and write the results into ``out``:
     grades.csv, class_report.html, feedback/, autograded/, submitted/ (as judged), source/ (the released
     labs) and gradebook.db, unless ``db_url`` names another database. ``due`` is the labs' due date (None: the one
-    that the gradebook has). Kernels are judged in ``jobs`` children
-    at a time, in the sandbox where there is one, or on the cluster whose scheduler is at ``dask``.
+    that the gradebook has). Kernels are judged in ``jobs`` children at a time, in the sandbox where there is one,
+    or on the cluster whose scheduler is at ``dask``.
 
     ``judging`` goes to :func:`judge_class` (judge, gather, cache; the default cache is a store of verdicts
     in ``out``, so that a run that was stopped goes on where it was). ``ready`` is called when there is

@@ -26,9 +26,9 @@ LONGEST_PARSED = 20_000  # characters of a cell
 
 @dataclass(frozen=True)
 class Normalised:
-    """``notebook`` is an nbformat 4 node, whose cells are not to be changed: most are those of
-    ``release.cleared``; ``repairs`` are sentences, one per thing put right; ``problem`` is a sentence when nothing of the lab was found in the file (then
-    ``notebook`` is the untouched release)."""
+    """``notebook`` is an nbformat 4 node, whose cells are not to be changed: most are those of ``release.cleared``;
+    ``repairs`` are sentences, one per thing put right; ``problem`` is a sentence when nothing of the lab was found
+    in the file (then ``notebook`` is the untouched release)."""
 
     notebook: Any
     repairs: tuple[str, ...] = ()

@@ -92,9 +92,9 @@ def pattern(program: Program, launched: Launched, outcome: Outcome) -> Pattern |
 def _of_a_part(view: _View) -> Pattern | None:
     """The right result of one part of the row. One value of the row, as a maximum is, also is the result of many
     parts that have nothing to do with the mistake, and so is no evidence alone."""
-    if view.wrong.sum() > MOST:
-        return None
     exercise, inputs = view.program.exercise, view.launched.inputs
+    if view.wrong.sum() > MOST or (exercise.by_rows and view.found.shape[1] > 1):
+        return None  # too much to look at, or a row of results, which has another length for a part of the columns
     results: dict[bytes, np.ndarray] = {}
 
     def result(part: subsets.Part) -> np.ndarray:
@@ -107,10 +107,8 @@ def _of_a_part(view: _View) -> Pattern | None:
     def holds(part: subsets.Part, row: int) -> bool:
         if part.weights.max() > 1:
             return False
-        one, found = result(part)[row], view.found[row]
-        if len(one) != len(found):
-            return False
-        return bool((np.abs(one - found) <= EXACT * np.abs(view.expected[row]).max()).all())
+        off = np.abs(result(part)[row] - view.found[row])
+        return bool((off <= EXACT * np.abs(view.expected[row]).max()).all())
 
     words = _counted(view, holds)
     if not words:
@@ -250,10 +248,8 @@ def _by_group(view: _View) -> str:
         told = [_group_factors(view, row, groups) for row in view.rows]
         if all(told):
             least, most = told[0]
-            return (
-                f"{who} are off by one factor, others by another (in {view.word} {view.rows[0]} between {least:.4g} and "
-                f"{most:.4g}): {meaning}."
-            )
+            between = f"in {view.word} {view.rows[0]} between {least:.4g} and {most:.4g}"
+            return f"{who} are off by one factor, others by another ({between}): {meaning}."
     return ""
 
 

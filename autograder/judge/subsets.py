@@ -54,10 +54,8 @@ def _by_column(column: np.ndarray, n: int, threads: int, along: str) -> Iterator
     step = threads if threads > 1 else WARP
     whole = n // step * step
     if n % step and whole:
-        yield (
-            f"{along}s 0 to {whole - 1} only: the last {n - whole}, which fill no whole tile, are left out",
-            (column < whole),
-        )
+        left = f"the last {n - whole}, which fill no whole tile, are left out"
+        yield f"{along}s 0 to {whole - 1} only: {left}", column < whole
         yield f"{along}s {whole} to {n - 1} only: the last tile and nothing before it", column >= whole
     yield f"all {along}s but the last", column < n - 1
     yield f"all {along}s but the first", column > 0
