@@ -129,7 +129,9 @@ def _run(
     stream: Any,
 ) -> None:
     """Judge what is not known yet; each report is kept as soon as it is there."""
-    jobs = [Job(key, task.source, task.cell.check_id, seed) for key, task in waiting.items()]
+    # Check by check: a child keeps what the known mistakes leave on a check's cases for its next submission.
+    ordered = sorted(waiting.items(), key=lambda item: item[1].cell.check_id)
+    jobs = [Job(key, task.source, task.cell.check_id, seed) for key, task in ordered]
     with Progress("Judging", len(jobs), "checks", stream) as progress, contextlib.closing(runner(jobs)) as outcomes:
         for job, outcome in outcomes:
             cache[job.key] = outcome if isinstance(outcome, Report) else _failed(outcome, waiting[job.key])

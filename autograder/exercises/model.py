@@ -155,10 +155,6 @@ class Exercise:
     first array, where an exercise takes one array and gives another), ``along`` is what one of them is
     called and ``tile`` how many are handled together (default: the threads of a block that has a row);
     ``keep(inputs, chosen)`` is the same launch without those that the boolean ``chosen`` [n] leaves out.
-
-    ``recorded`` is the most elements (of all arrays) that a case of `values` or `rescale` may have for its
-    accesses to be recorded, which is slow; beyond it only the first case and failing ones are (default:
-    the judge's own limit).
     """
 
     id: str
@@ -185,7 +181,6 @@ class Exercise:
     along: str = "column"
     tile: int | None = None
     keep: Callable[[Inputs, np.ndarray], Inputs] | None = None
-    recorded: int | None = None
 
     def allowed(self, inputs: Inputs) -> Budget | None:
         """The traffic allowed for ``inputs``."""

@@ -74,6 +74,7 @@ def by_values(program: Program, check: str, failing: Sequence[Evidence], passing
     all that is wrong is NaN or unwritten, which very different mistakes leave, the sanitizer must find the same, too.
     """
     ranked = _varied(sorted((one for one in failing if one.launched.trace is not None), key=_cost))[:CASES]
+    ranked = [_with_findings(program, one) for one in ranked]
     candidates = [bug for bug in program.exercise.bugs if check in bug.checks]
     purse = Purse(PURSE)
 
@@ -103,7 +104,7 @@ def by_values(program: Program, check: str, failing: Sequence[Evidence], passing
         alike = [bug for bug in agreed if _finds_the_same(program, bug, one)]
         agreed = alike if weak else alike or agreed
     shown = next(other for other in failing if other.launched.trace is not None)
-    if shown is not one and len(agreed) == 1 and keep(agreed, shown):
+    if shown.case is not one.case and len(agreed) == 1 and keep(agreed, shown):
         one = shown  # the case that the student reads about first
     return tuple(_describe(program, bug, one) for bug in agreed)
 
@@ -167,6 +168,14 @@ def _leaves_the_same(program: Program, bug: NamedBug, one: Evidence, purse: Purs
         if not _agrees(program, bug, first, {n: a[:1] for n, a in one.launched.arrays.items()}, purse):
             return False
     return _agrees(program, bug, inputs, one.launched.arrays, purse, racing=_races(one.launched))
+
+
+def _with_findings(program: Program, one: Evidence) -> Evidence:
+    """The same with what the sanitizer finds, for a case that was run for its values alone."""
+    if one.launched.trace.accesses:
+        return one
+    again = launches.launch(program, one.launched.inputs, step_limit=launches.STEP_LIMIT)
+    return one if again.trace is None else replace(one, launched=again)
 
 
 def _races(launched: Launched) -> bool:

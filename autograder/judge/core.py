@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from ..exercises.model import Case, Check, Exercise, Inputs
+from ..exercises.model import Case, Check, Exercise
 from ..report import CaseResult, CheckResult, Report
 from ..source import KernelSource, SourceRefused
 from . import breaking, bugs, host, launches, outputs, pattern, running, safety, traffic
@@ -105,7 +105,8 @@ def _values(program: Program, check: Check, seed: int, steps: int) -> CheckResul
             tally.cases.append(_not_run(case, spending))
             continue
         inputs = case.make(seed)
-        record = _recorded(program.exercise, inputs, first=not tally.runs)
+        # An account of every access costs as much again: one passing case of it is enough for the ledger.
+        record = all(earlier.trace is None for earlier in tally.runs)
         run = launches.launch(program, inputs, step_limit=steps, record=record)
         spending.note([run])
         outcome = outputs.assess(program, run, inputs_too=check.name == "values")
@@ -120,14 +121,6 @@ def _values(program: Program, check: Check, seed: int, steps: int) -> CheckResul
         _tell_more(program, tally, failing)
     findings, more = safety.collect(program, tally.runs)
     return _result(program, check, tally, named, (*findings, *_more(more)))
-
-
-def _recorded(exercise: Exercise, inputs: Inputs, first: bool) -> bool:
-    """Whether a launch of a values check keeps an account of every access: it costs as much again or
-    more, so large cases are run for their values alone. The first case is what the ledger shows."""
-    limit = launches.RECORDED if exercise.recorded is None else exercise.recorded
-    elements = sum(array.size for array in inputs.arrays.values())
-    return elements <= limit or (first and exercise.recorded is not None)
 
 
 def _tell_more(program: Program, tally: Tally, failing: Sequence[bugs.Evidence]) -> None:

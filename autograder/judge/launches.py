@@ -21,9 +21,6 @@ STEP_LIMIT = 2_000_000
 """Steps of one launch. Right kernels take under a tenth of it in every case; simulating this many takes
 one to three seconds, so a loop without an end is told in that time."""
 
-RECORDED = 20_000
-"""Elements of all arrays of a case; larger ones are run for their values alone, in half the time."""
-
 # A NaN that no arithmetic makes: where an output still holds these bits, nothing was stored.
 _CANARY = {
     np.dtype(np.float32): (np.uint32, 0x7FC0DEAD),
