@@ -208,3 +208,12 @@ def test_a_magnitude_replaces_the_reference_in_the_limit():
 def test_a_tolerance_may_be_given():
     out, ref = np.array([1.05], np.float32), np.array([1.0])
     assert not compare(out, ref, 4).passed and compare(out, ref, 4, rtol=0.1).passed
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-12, -1e-12])
+def test_of_elements_that_are_as_wrong_the_first_is_named_whatever_the_last_bit(noise):
+    ref = np.array([[0.5, 0.25, 0.125, 0.125]])
+    ref[0, 2] *= 1 + noise  # as another machine's exp may give it
+    result = compare(np.zeros((1, 4), dtype=np.float32), ref, 4)
+    assert (result.row, result.col, result.passed) == (0, 0, False)
+    assert result.fraction == fractions(np.zeros((1, 4), dtype=np.float32), ref, 4).max()
