@@ -281,7 +281,8 @@ def other_scores(found: dict[str, dict[str, Any]], folder: Path) -> list[str]:
     """Hand-ins of the sample to which `nbgrader autograde` on our notebooks gave another score than ours."""
     if "stock+ours" not in found or SAME not in found:
         return []
-    graded = [row for row in rows(folder / name_of(SAME) / "out") if row["score"]]  # who is in another lab's sample has none
+    # Who is in the sample of one lab alone has a line without a score in the others.
+    graded = [row for row in rows(folder / name_of(SAME) / "out") if row["score"]]
     ours = {f"{row['student']} {row['lab']}": float(row["score"]) for row in graded}
     theirs = found["stock+ours"]["scores"]
     return [f"{one}: {theirs[one]:g}, ours {ours[one]:g}" for one in theirs if theirs[one] != ours[one]]

@@ -9,7 +9,7 @@ import classroom_lab as small
 import pytest
 from classroom_lab import alembic_once, one, run  # noqa: F401  (fixtures)
 
-from autograder.classroom import verdicts
+from autograder.classroom import feedback, verdicts
 from autograder.classroom.decoding import storable
 from autograder.classroom.defusing import REMOVED, defuse
 from autograder.classroom.feedback import clean_html
@@ -165,3 +165,13 @@ def test_odd_characters_end_no_run(one):
 def test_no_style_loads_a_picture(styled):
     cleaned = clean_html(styled)
     assert "example.org" not in cleaned and ">a</p>" in cleaned
+
+
+def test_only_short_styles_are_kept():
+    """A student's long ones would fill the memory of a class."""
+    kept = feedback._CSS._kept.cache_info().currsize
+    long = "color: red; " * (feedback.LONGEST_KEPT // 10)
+    assert "color: red" in clean_html(f'<p style="{long}">a</p>')
+    assert feedback._CSS._kept.cache_info().currsize == kept
+    assert "color: #123456" in clean_html('<p style="color: #123456; position: fixed">a</p>')
+    assert feedback._CSS._kept.cache_info().currsize == kept + 1

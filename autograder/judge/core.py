@@ -105,7 +105,7 @@ def _values(program: Program, check: Check, seed: int, steps: int) -> CheckResul
             tally.cases.append(_not_run(case, spending))
             continue
         inputs = case.make(seed)
-        # An account of every access costs as much again: one passing case of it is enough for the ledger.
+        # An account of every access costs as much again: the ledger needs one case of it.
         record = all(earlier.trace is None for earlier in tally.runs)
         run = launches.launch(program, inputs, step_limit=steps, record=record)
         spending.note([run])
